@@ -1,5 +1,5 @@
-// Sends the spans of finished jobs to an OpenTelemetry collector, those of one drain at a time. If the collector is
-// down, its spans are lost and nothing else happens: no job waits, nothing is stored.
+// Sends the spans of finished jobs to an OpenTelemetry collector, one request at a time. If the collector is down or too
+// slow, its spans are lost and nothing else happens: no job waits, nothing is stored.
 
 import { VERSION } from "../../contract/words/version.ts";
 import type { Job } from "../../domain/job/job.ts";
@@ -9,6 +9,7 @@ import { attributes, type Span, spansOf, type TimelineEvent } from "./spans.ts";
 
 const TIMEOUT_MS = 10_000;
 const JOBS_A_REQUEST = 200;
+export const MAX_WAITING_JOBS = 2_000;
 /** How often a failing collector is logged. */
 const SAID_EVERY_MS = 60_000;
 
@@ -49,6 +50,9 @@ export class SpanExporter {
   readonly #tenant: string;
   readonly #database: () => D1Database;
   #saidAt = 0;
+  /** They wait for the request under way. */
+  #waiting: Job[] = [];
+  #isSending = false;
 
   constructor(settings: OtlpSettings, tenant: string, database: () => D1Database) {
     this.#settings = settings;
@@ -62,13 +66,18 @@ export class SpanExporter {
 
   /** The jobs are final and their timelines are in history. Never throws. */
   async export(jobs: readonly Job[]): Promise<void> {
-    for (let from = 0; from < jobs.length; from += JOBS_A_REQUEST) {
-      try {
-        await this.#send(await this.#spansOf(jobs.slice(from, from + JOBS_A_REQUEST)));
-      } catch (error) {
-        this.#say(error);
-        return;
-      }
+    const taken = jobs.slice(0, MAX_WAITING_JOBS - this.#waiting.length);
+    this.#waiting.push(...taken);
+    if (taken.length < jobs.length) this.#say("the collector is slower than jobs end");
+    if (this.#isSending) return;
+    this.#isSending = true;
+    try {
+      while (this.#waiting.length > 0) await this.#send(await this.#spansOf(this.#waiting.splice(0, JOBS_A_REQUEST)));
+    } catch (error) {
+      this.#waiting = [];
+      this.#say((error as Error).message);
+    } finally {
+      this.#isSending = false;
     }
   }
 
@@ -97,11 +106,11 @@ export class SpanExporter {
     if (!answer.ok) throw new Error(`the collector answered ${answer.status}`);
   }
 
-  #say(error: unknown): void {
+  #say(why: string): void {
     const nowAt = Date.now();
     if (nowAt - this.#saidAt < SAID_EVERY_MS) return;
     this.#saidAt = nowAt;
-    const detail = `spans are lost until the collector accepts them: ${(error as Error).message}`;
+    const detail = `spans are lost until the collector accepts them: ${why}`;
     log("warn", "traces.failed", { tenant: this.#tenant, detail });
   }
 }
