@@ -127,12 +127,16 @@ export const nextDeliveryAt = (turn: Turn): number | null => {
   if (webhooks.length === 0) return null;
   if (turn.store.deliveries.hasTaken([...deliveriesUnderWay.keys()])) return turn.nowAt;
   const open = openWebhooks(turn);
-  const dueAts = webhooks.flatMap((webhook) => {
+  let nextAt: number | null = null;
+  for (const webhook of webhooks) {
     const dueAt = turn.store.deliveries.nextDueAt(webhook.id, sendable(turn));
-    if (dueAt === null) return [];
-    return [open.includes(webhook) ? dueAt : Math.max(dueAt, turn.nowAt + LOOK_AGAIN_MS)];
-  });
-  return dueAts.length === 0 ? null : Math.min(...dueAts);
+    if (dueAt === null) continue;
+    const lookAt = open.includes(webhook) ? dueAt : Math.max(dueAt, turn.nowAt + LOOK_AGAIN_MS);
+    // The others could not be earlier than now.
+    if (lookAt <= turn.nowAt) return lookAt;
+    nextAt = Math.min(nextAt ?? lookAt, lookAt);
+  }
+  return nextAt;
 };
 
 /** Gives due deliveries to the shell, as many as may be in progress, and first those whose try died with its object. */
@@ -143,11 +147,13 @@ export const takeDeliveries = (turn: Turn): void => {
 
 /** Of a webhook chosen at random, so that none waits for the others' backlogs. */
 const nextDue = (turn: Turn): { webhook: Webhook; delivery: Delivery } | null => {
-  const due = openWebhooks(turn).flatMap((webhook) => {
+  const open = [...openWebhooks(turn)];
+  while (open.length > 0) {
+    const [webhook] = open.splice(Math.floor(turn.random() * open.length), 1) as [Webhook];
     const delivery = turn.store.deliveries.firstDue(webhook.id, turn.nowAt, sendable(turn));
-    return delivery === null ? [] : [{ webhook, delivery }];
-  });
-  return due[Math.floor(turn.random() * due.length)] ?? null;
+    if (delivery !== null) return { webhook, delivery };
+  }
+  return null;
 };
 
 const take = (turn: Turn, { webhook, delivery }: { webhook: Webhook; delivery: Delivery }): void => {

@@ -1,6 +1,6 @@
 // An endpoint that never answers has a backlog that grows; the other endpoints' deliveries do not wait behind it.
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Delivery, Webhook } from "../../domain/webhook.ts";
 import { nextDeliveryAt, settleDelivery, takeDeliveries } from "../../durable-objects/steps/deliveries.ts";
 import type { Turn } from "../../durable-objects/turn/turn.ts";
@@ -56,4 +56,20 @@ test("endpoints that answer have five together, each in the order of its own del
     expect(own).toEqual(own.map((_, index) => `${id}-${index}`));
   }
   expect(seen.waitsMs).toBe(5_000);
+});
+
+test("of fifty endpoints with a backlog, only the deliveries that are taken are read", async () => {
+  const ids = Array.from({ length: 50 }, (_, index) => `w${index}`);
+  const seen = await bareTurns("many", NOW, ({ store, turnAt, reload }) => {
+    for (const id of ids) store.webhooks.put(webhook(id));
+    for (const id of ids) for (let nth = 0; nth < 5; nth += 1) store.deliveries.put(due(id, `${id}-${nth}`, NOW));
+    reload(NOW);
+    const [reading, looking] = [vi.spyOn(store.deliveries, "firstDue"), vi.spyOn(store.deliveries, "nextDueAt")];
+    const turn = turnAt(NOW);
+    const dueAt = nextDeliveryAt(turn);
+    takeDeliveries(turn);
+    const { length: taken } = turn.effects.deliveries;
+    return { dueAt, looks: looking.mock.calls.length, taken, read: reading.mock.calls.length };
+  });
+  expect(seen).toEqual({ dueAt: NOW, looks: 1, taken: 5, read: 5 });
 });
