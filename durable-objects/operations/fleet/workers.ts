@@ -40,6 +40,7 @@ import { waitingReason } from "../../placing/waiting-reason.ts";
 import { isSilent, lastSignOf } from "../../steps/last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "../../steps/leases.ts";
 import { forgetTasks } from "../../steps/model-tasks.ts";
+import { type Portion, portionOf } from "../../steps/portion.ts";
 import { forgetSilence } from "../../steps/silence.ts";
 import { forgetIdle } from "../../turn/idleness.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -105,21 +106,37 @@ const lightPage = (turn: Turn, views: readonly WorkerView[]): WorkerResource[] =
   return page;
 };
 
-type Listed = { workers: WorkerResource[]; total: number; summary?: FleetSums };
+/** Only the first portion of a page counts the fleet. */
+type Listed = Portion<WorkerResource> & { total?: number; summary?: FleetSums };
 
-export const listWorkers = (turn: Turn, query: WorkerListQuery): Result<Listed, Refusal> => {
+/** The first of a page, in its order, or of those with these names. */
+export const listWorkers = (
+  turn: Turn,
+  query: WorkerListQuery & { names?: readonly string[] },
+): Result<Listed, Refusal> => {
+  if (query.names !== undefined) return ok(portionOfWorkers(turn, query.names));
   const views = [...turn.memory.fleet.members()].map((member) => viewOf(turn, member));
   const naming = query.q === undefined ? undefined : turn.store.workers.naming(query.q);
   const wanted = inOrder(
     views.filter((view) => isWanted(view, query, naming)),
     query.sort,
   );
+  const page = wanted.slice(query.offset, query.offset + query.limit);
   return ok({
-    workers: wanted.slice(query.offset, query.offset + query.limit).map((view) => presentView(turn, view)),
+    ...portionOfWorkers(
+      turn,
+      page.map(({ worker }) => worker.instance),
+    ),
     total: wanted.length,
     ...(query.summary === "true" ? { summary: sumsOf(views, MAX_FLEET_GROUPS) } : {}),
   });
 };
+
+const portionOfWorkers = (turn: Turn, names: readonly string[]): Portion<WorkerResource> =>
+  portionOf(names, (name) => {
+    const member = turn.memory.fleet.get(name);
+    return member === undefined ? null : presentMember(turn, member);
+  });
 
 export const readGrid = (turn: Turn, query: FleetGridQuery): Result<FleetGrid, Refusal> => {
   const naming = query.q === undefined ? undefined : turn.store.workers.naming(query.q);

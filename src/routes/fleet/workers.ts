@@ -28,6 +28,7 @@ import { askAndDrain } from "../../tenant/ask-and-drain.ts";
 import { asks } from "../../tenant/asks.ts";
 import { notePresent } from "../../tenant/readiness.ts";
 import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
+import { wholeList } from "../../tenant/whole-list.ts";
 
 const TAG = "Workers";
 const nothing = z.strictObject({});
@@ -87,8 +88,10 @@ const list = endpoint(
     answers: { 200: { description: "A page of workers.", schema: workerList } },
   },
   async (c, { query, token }) => {
-    const listed = unwrap(await callTenant(c.env, token, "listWorkers", query));
-    return answer(c, { ...listed, limit: query.limit, offset: query.offset });
+    const ask = (names: readonly string[]) => callTenant(c.env, token, "listWorkers", { ...query, names });
+    const { rows, rest, ...counts } = unwrap(await callTenant(c.env, token, "listWorkers", query));
+    const whole = { workers: [], ...counts, limit: query.limit, offset: query.offset };
+    return answer(c, await wholeList(whole, { rows, rest }, ask));
   },
 );
 

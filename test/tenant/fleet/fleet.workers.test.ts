@@ -82,6 +82,16 @@ describe("the fleet", () => {
     }
   });
 
+  it("is listed whole, in order, however large its machines are", async () => {
+    const onDisk = Array.from({ length: 400 }, (_, at) => ({ model: `m${at}`.padEnd(100, "x"), bytes: 1 }));
+    const instances = Array.from({ length: 25 }, (_, at) => `large-${at}`).sort();
+    for (const instance of instances) await present(instance, { on_disk: onDisk });
+    const { workers, ...counts } = await world.ok("GET", "/api/workers?limit=200&sort=instance&summary=true");
+    expect(workers.map(({ instance }: Body) => instance)).toEqual(instances);
+    expect(workers[24].on_disk).toHaveLength(400);
+    expect(counts).toEqual({ total: 25, limit: 200, offset: 0, summary: expect.objectContaining({}) });
+  });
+
   it("remembers how a worker's jobs went", async () => {
     await present("w1");
     const [good, bad] = [await create(), await create()];

@@ -2,10 +2,13 @@
 
 import { expect, test, vi } from "vitest";
 import { configDocument } from "../../../contract/config/config.ts";
+import { workerListQuery } from "../../../contract/fleet/worker.ts";
+import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import type { NewJob } from "../../../domain/job/new-job.ts";
 import { replaceConfig } from "../../../durable-objects/operations/config.ts";
 import { report } from "../../../durable-objects/operations/fleet/presence.ts";
 import { complete } from "../../../durable-objects/operations/fleet/report.ts";
+import { listWorkers } from "../../../durable-objects/operations/fleet/workers.ts";
 import { createOne, dispatch } from "../../../durable-objects/operations/jobs/jobs.ts";
 import { assignWaiting } from "../../../durable-objects/placing/assign-waiting.ts";
 import type { Memory } from "../../../durable-objects/turn/memory.ts";
@@ -87,4 +90,25 @@ test("a place that gets free at a provider's limit is offered to that provider's
     expect(turns.store.jobs.find(second ?? "")).toMatchObject({ status: "assigned" });
     expect(everyGroup).not.toHaveBeenCalled();
     expect(asked.mock.results.flatMap(({ value }) => [...value]).length).toBeLessThan(5);
+  }));
+
+test("a page of large machines is read in portions, one a turn, and counts the fleet once", () =>
+  inTenant("many-workers-large", ({ act, memory }) => {
+    const onDisk = Array.from({ length: 400 }, (_, at) => ({ model: `m${at}`.padEnd(100, "x"), bytes: 1 }));
+    const instances = Array.from({ length: 40 }, (_, at) => `w${at}`).sort();
+    for (const instance of instances)
+      act((turn) => report(turn, presence({ instance, machine: { ...UNKNOWN_MACHINE, onDisk } })));
+    const everyWorker = vi.spyOn(memory.fleet, "members");
+    const query = workerListQuery.parse({ limit: "200", sort: "instance" });
+    const listed: string[] = [];
+    for (let names: readonly string[] | undefined; names?.length !== 0; ) {
+      const portion = act((turn) => listWorkers(turn, { ...query, ...(names && { names }) }));
+      if (!portion.ok) throw new Error(portion.error.code);
+      expect(JSON.stringify(portion.value).length).toBeLessThan(600_000);
+      expect(portion.value.total).toBe(names === undefined ? instances.length : undefined);
+      listed.push(...portion.value.rows.map(({ instance }) => instance));
+      names = portion.value.rest;
+    }
+    expect(listed).toEqual(instances);
+    expect(everyWorker).toHaveBeenCalledTimes(1);
   }));
