@@ -129,13 +129,15 @@ export const costByProvider = z
   .object({
     ...bounds,
     ...overall,
-    providers: z.array(
-      z.object({
-        provider: z.string(),
-        ...sums,
-        models: z.array(z.object({ model: z.string().nullable(), usd: z.number(), jobs: count, usage })),
-      }),
-    ),
+    providers: z
+      .array(
+        z.object({
+          provider: z.string(),
+          ...sums,
+          models: z.array(z.object({ model: z.string().nullable(), usd: z.number(), jobs: count, usage })),
+        }),
+      )
+      .meta({ description: `most expensive first, at most ${MAX_COST_ROWS}, with that many models in all` }),
   })
   .meta({ id: "CostByProvider" });
 

@@ -1,4 +1,5 @@
-// Cost by period, provider and model, read from hourly sums, so a month takes a few hundred rows.
+// Cost by period, provider and model, read from hourly sums, so a month takes a few hundred rows. Workers name providers and
+// models, and clients metadata, so that each job may have one of its own: what is read has a bound, and the totals count all.
 
 import {
   type BudgetStates,
@@ -25,20 +26,25 @@ const spentBySlot = (column: string, table: string, where: string): string =>
     WHERE ${where} AND ${column} IN (${PLACES})
     GROUP BY slot_at, ${column}`;
 
+/** The most expensive groups, and how many there are. */
+const dearest = (columns: string, table: string, where: string, groups: string): string =>
+  `SELECT ${columns}, ${SUM_COLUMNS}, COUNT(*) OVER () AS groups FROM ${table}
+    WHERE ${where} GROUP BY ${groups} ORDER BY nano_usd DESC, jobs DESC LIMIT ${MAX_COST_ROWS}`;
+
 export const costQueries = {
   bySlot: `SELECT hour_at - hour_at % ?4 AS slot_at, ${SUM_COLUMNS} FROM cost_hours
     WHERE ${IS_IN_SPAN} GROUP BY slot_at`,
+  whole: `SELECT ${SUM_COLUMNS} FROM cost_hours WHERE ${IS_IN_SPAN}`,
   total: `SELECT SUM(nano_usd) AS nano_usd FROM cost_hours WHERE ${IS_IN_SPAN}`,
-  byModel: `SELECT provider, model, ${SUM_COLUMNS} FROM cost_hours
-    WHERE ${IS_IN_SPAN} GROUP BY provider, model`,
+  byProviderAndModel: dearest("provider, model", "cost_hours", IS_IN_SPAN, "provider, model"),
+  byProvider: dearest("provider AS value", "cost_hours", IS_IN_SPAN, "provider"),
+  byModel: dearest("model AS value", "cost_hours", IS_IN_SPAN, "model"),
   providerBySlot: spentBySlot("provider", "cost_hours", IS_IN_SPAN),
   modelBySlot: spentBySlot("model", "cost_hours", IS_IN_SPAN),
   groupBySlot: spentBySlot("value", "cost_by_hours", `name = ?5 AND ${IS_IN_SPAN}`),
   groupedBySlot: `SELECT hour_at - hour_at % ?4 AS slot_at, SUM(nano_usd) AS nano_usd FROM cost_by_hours
     WHERE name = ?5 AND ${IS_IN_SPAN} GROUP BY slot_at`,
-  /** The most expensive: of metadata, each job may have a value of its own. */
-  byGroup: `SELECT value, ${SUM_COLUMNS}, COUNT(*) OVER () AS groups FROM cost_by_hours
-    WHERE name = ?4 AND ${IS_IN_SPAN} GROUP BY value ORDER BY nano_usd DESC, jobs DESC LIMIT ${MAX_COST_ROWS}`,
+  byGroup: dearest("value", "cost_by_hours", `name = ?4 AND ${IS_IN_SPAN}`, "value"),
   grouped: `SELECT ${SUM_COLUMNS} FROM cost_by_hours WHERE name = ?4 AND ${IS_IN_SPAN}`,
 } as const;
 
@@ -58,20 +64,26 @@ const overallOf = (sums: Sums, previousNanoUsd: number) => {
   return { total_usd: usd, ...counted, previous_total_usd: usdFromNano(previousNanoUsd) };
 };
 
-/** The rows of a query within a span, and the cost of the span before. */
-const readSpan = async <Row>(
+/** The rows of each query within a span, and the cost of the span before. */
+const readSpan = async (
   db: D1Database,
   tenant: string,
   { fromAt, toAt, previous }: Span,
-  query: string,
+  queries: readonly string[],
   ...more: readonly (string | number)[]
-): Promise<{ rows: Row[]; previousNanoUsd: number }> => {
-  const [found, before] = await db.batch<unknown>([
-    db.prepare(query).bind(tenant, fromAt, toAt, ...more),
+): Promise<{ rows: unknown[][]; previousNanoUsd: number }> => {
+  const found = await db.batch<unknown>([
     db.prepare(costQueries.total).bind(tenant, previous.fromAt, previous.toAt),
+    ...queries.map((query) => db.prepare(query).bind(tenant, fromAt, toAt, ...more)),
   ]);
-  const previousNanoUsd = (before?.results[0] as { nano_usd: number | null } | undefined)?.nano_usd ?? 0;
-  return { rows: (found?.results ?? []) as Row[], previousNanoUsd };
+  const [before, ...rows] = found.map(({ results }) => results);
+  return { rows, previousNanoUsd: (before as { nano_usd: number | null }[] | undefined)?.[0]?.nano_usd ?? 0 };
+};
+
+/** A sum over nothing has no numbers. */
+const sumsIn = (rows: unknown[] = []): Sums => {
+  const [sums] = rows as Record<keyof Sums, number | null>[];
+  return sums?.jobs == null ? NOTHING : (sums as Sums);
 };
 
 export const costSummary = (
@@ -83,7 +95,8 @@ export const costSummary = (
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     type Slot = Sums & { readonly slot_at: number };
-    const { rows, previousNanoUsd } = await readSpan<Slot>(db, tenant, span, costQueries.bySlot, span.slotMs);
+    const { rows: read, previousNanoUsd } = await readSpan(db, tenant, span, [costQueries.bySlot], span.slotMs);
+    const rows = (read[0] ?? []) as Slot[];
     const bySlot = new Map(rows.map((row) => [row.slot_at, row]));
     return {
       ...boundsOf(query, span),
@@ -105,18 +118,17 @@ export const costByProvider = (
 ): Promise<Omit<CostByProvider, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
-    const { rows, previousNanoUsd } = await readSpan<ModelSums>(db, tenant, span, costQueries.byModel);
-    const { usage: _usage, ...overall } = overallOf(total(rows), previousNanoUsd);
-    const providers = [...Map.groupBy(rows, (row) => row.provider)]
-      .map(([provider, models]) => ({ provider, models, sums: total(models) }))
-      .sort((one, other) => mostFirst(one.sums, other.sums));
+    const { whole, byProvider, byProviderAndModel } = costQueries;
+    const { rows, previousNanoUsd } = await readSpan(db, tenant, span, [whole, byProvider, byProviderAndModel]);
+    const { usage: _usage, ...overall } = overallOf(sumsIn(rows[0]), previousNanoUsd);
+    const models = Map.groupBy((rows[2] ?? []) as ModelSums[], (row) => row.provider);
     return {
       ...boundsOf(query, span),
       ...overall,
-      providers: providers.map(({ provider, models, sums }) => ({
+      providers: ((rows[1] ?? []) as (Sums & { readonly value: string })[]).map(({ value: provider, ...sums }) => ({
         provider,
         ...presentSums(sums),
-        models: models.sort(mostFirst).map((row) => {
+        models: (models.get(provider) ?? []).map((row) => {
           const { unpriced_jobs: _unpriced, ...told } = presentSums(row);
           return { model: row.model === "" ? null : row.model, ...told };
         }),
@@ -141,15 +153,14 @@ export const costByGroup = (
 ): Promise<Omit<CostByGroup, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
-    const [{ rows: models, previousNanoUsd }, groups] = await Promise.all([
-      readSpan<ModelSums>(db, tenant, span, costQueries.byModel),
-      by === "provider" || by === "model" ? null : readGroups(db, tenant, by, span),
+    const [{ rows: read, previousNanoUsd }, groups] = await Promise.all([
+      readSpan(db, tenant, span, [costQueries.whole]),
+      readGroups(db, tenant, by, span),
     ]);
-    const overall = total(models);
-    const sums = groups?.rows ?? groupedBy(models, by === "provider" ? "provider" : "model");
+    const overall = sumsIn(read[0]);
     const all = isMetadata(by)
-      ? [...sums, { value: null, ...difference(overall, groups?.sums ?? NOTHING) }]
-      : sums.map((row) => (row.value === NONE ? { ...row, value: null } : row));
+      ? [...groups.rows, { value: null, ...difference(overall, groups.sums) }]
+      : groups.rows.map((row) => (row.value === NONE ? { ...row, value: null } : row));
     const rows = all.filter((row) => row.value !== null || row.jobs > 0 || row.nano_usd > 0).sort(mostFirst);
     const dearest = rows.slice(0, MAX_COST_SERIES).map(({ value }) => value);
     return {
@@ -157,7 +168,7 @@ export const costByGroup = (
       by,
       ...overallOf(overall, previousNanoUsd),
       rows: rows.slice(0, MAX_COST_ROWS).map((row) => ({ value: row.value, ...presentSums(row) })),
-      rows_total: rows.length + (groups?.further ?? 0),
+      rows_total: rows.length + groups.further,
       series: await seriesOf(db, tenant, by, span, dearest),
       adds_up: by !== "tag",
     };
@@ -171,13 +182,13 @@ interface Groups {
   readonly sums: Sums;
 }
 
-const readGroups = async (db: D1Database, tenant: string, by: string, span: Span): Promise<Groups> => {
-  const [found, whole] = await db.batch<unknown>(
-    [costQueries.byGroup, costQueries.grouped].map((sql) => db.prepare(sql).bind(tenant, span.fromAt, span.toAt, by)),
-  );
+const readGroups = async (db: D1Database, tenant: string, by: string, { fromAt, toAt }: Span): Promise<Groups> => {
+  const own = by === "provider" ? costQueries.byProvider : by === "model" ? costQueries.byModel : null;
+  const queries = own === null ? [costQueries.byGroup, costQueries.grouped] : [own];
+  const bound = [tenant, fromAt, toAt, ...(own === null ? [by] : [])];
+  const [found, grouped] = await db.batch<unknown>(queries.map((sql) => db.prepare(sql).bind(...bound)));
   const rows = (found?.results ?? []) as (GroupSums & { readonly groups: number })[];
-  const [sums] = (whole?.results ?? []) as Record<keyof Sums, number | null>[];
-  return { rows, further: (rows[0]?.groups ?? 0) - rows.length, sums: sums?.jobs == null ? NOTHING : (sums as Sums) };
+  return { rows, further: (rows[0]?.groups ?? 0) - rows.length, sums: sumsIn(grouped?.results) };
 };
 
 interface Spent {
@@ -230,6 +241,3 @@ const spentByOthers = async (
     nano_usd: nano_usd - (theirs.get(slot_at) ?? 0),
   }));
 };
-
-const groupedBy = (rows: readonly ModelSums[], by: "provider" | "model"): GroupSums[] =>
-  [...Map.groupBy(rows, (row) => row[by])].map(([value, same]) => ({ value, ...total(same) }));

@@ -387,3 +387,35 @@ describe("a job of unknown cost", () => {
     expect(await world.ok("GET", "/api/cost")).toMatchObject({ jobs: 1, unpriced_jobs: 1 });
   });
 });
+
+describe("models with a name of their own for each job", () => {
+  it("are told by the most expensive, and all totals count every one", async () => {
+    const world = await newWorld();
+    const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+    await env.DB.prepare(
+      `INSERT INTO cost_hours (tenant, provider, model, hour_at, jobs, unpriced_jobs, nano_usd, input_tokens,
+         output_tokens, cached_input_tokens, reasoning_tokens)
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+       SELECT ?1, 'p' || i % 2, 'm' || i, ?2, 1, 0, i * 1000000, 2, 3, 0, 0 FROM n`,
+    )
+      .bind(world.tenant, hour)
+      .run();
+    const whole = { jobs: 1500, total_usd: (1500 * 1501) / 2 / 1000 };
+    const { providers, ...all } = await world.ok("GET", "/api/cost/providers");
+    expect(all).toMatchObject(whole);
+    expect(providers.map(({ provider, jobs }: Body) => [provider, jobs])).toEqual([
+      ["p0", 750],
+      ["p1", 750],
+    ]);
+    expect(providers.map(({ models }: Body) => models.length)).toEqual([500, 500]);
+    expect(providers[0].models[0]).toMatchObject({ model: "m1500", usd: 1.5, jobs: 1 });
+    const by = async (name: string) => {
+      const { rows, rows_total: count, ...sums } = await world.ok("GET", `/api/cost/by/${name}`);
+      expect(sums).toMatchObject({ ...whole, usage: { input_tokens: 3000, output_tokens: 4500 } });
+      return [rows.length, count];
+    };
+    expect(await by("model")).toEqual([1000, 1500]);
+    expect(await by("provider")).toEqual([2, 2]);
+    expect(await by("metadata.team")).toEqual([1, 1]);
+  });
+});
