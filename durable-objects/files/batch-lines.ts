@@ -98,8 +98,10 @@ export class BatchLines {
     return faults.length === 0 ? this.#ready(batch) : { is: "refused", faults };
   }
 
+  /** No more than tells whether there are too many. */
   #models(batch: string): { name: string; total: number }[] {
-    const query = "SELECT model, COUNT(*) AS total FROM lines WHERE batch = ? GROUP BY model ORDER BY model";
+    const query = `SELECT model, COUNT(*) AS total FROM lines WHERE batch = ? GROUP BY model ORDER BY model
+      LIMIT ${MAX_BATCH_MODELS + 1}`;
     return all(this.#sql, query, batch).map((row) => ({ name: row.model as string, total: row.total as number }));
   }
 

@@ -4,11 +4,12 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { LineCursor, TakenLine } from "../../domain/batch/batch.ts";
+import { type LineCursor, MAX_BATCH_MODELS, type TakenLine } from "../../domain/batch/batch.ts";
 import { MAX_LINES } from "../../domain/batch/batch-line.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import { BatchLines } from "../../durable-objects/files/batch-lines.ts";
 import { SLICE_LINES } from "../../durable-objects/files/line-slice.ts";
+import type { Sql } from "../../durable-objects/store/sql.ts";
 import { storageOver } from "../support/sqlite-storage.ts";
 
 const BATCH = "batch_1";
@@ -22,9 +23,9 @@ const linesOf = (models: readonly string[]): string =>
     )
     .join("\n");
 
-const opened = (text: string) => {
+const opened = (text: string, sql: Sql = storageOver(new DatabaseSync(":memory:")).sql) => {
   const bytes = utf8.encode(text);
-  const lines = new BatchLines(storageOver(new DatabaseSync(":memory:")).sql);
+  const lines = new BatchLines(sql);
   function* read(from: number, to: number): Generator<Uint8Array> {
     for (let at = from; at < to; at += 7) yield bytes.subarray(at, Math.min(to, at + 7));
   }
@@ -154,6 +155,20 @@ test("no step reads more than some hundreds of lines, however short they are", (
   const { learn } = opened(linesOf(Array.from({ length: 2 * SLICE_LINES + 1 }, () => "m")));
   for (let step = 1; step <= 2; step += 1) expect(learn()).toEqual({ is: "reading" });
   expect(learn()).toEqual({ is: "ready", models: [{ name: "m", total: 2 * SLICE_LINES + 1 }] });
+});
+
+test("of a file that names a model a line, no more models are read than show that there are too many", () => {
+  const { sql } = storageOver(new DatabaseSync(":memory:"));
+  let most = 0;
+  const exec: Sql["exec"] = (query, ...bindings) => {
+    const rows = sql.exec(query, ...bindings).toArray();
+    most = Math.max(most, rows.length);
+    return { toArray: () => rows };
+  };
+  const models = Array.from({ length: SLICE_LINES }, (_, at) => `m${at}`);
+  const { learn } = opened(linesOf(models), { exec, databaseSize: 0 });
+  expect(learn()).toMatchObject({ is: "refused", faults: [{ code: "too_many_models" }] });
+  expect(most).toBe(MAX_BATCH_MODELS + 1);
 });
 
 test("empty lines are counted, too: a file of nothing else is refused before it is read to its end", () => {
