@@ -2,7 +2,7 @@
 // side, WebSockets as raw bytes. Nothing is sent twice. If the client disconnects, the request ends there at once.
 
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { pipeline, type Transform } from "node:stream";
 import { INTERNAL_SERVER_ERROR } from "../../contract/words/http-status.ts";
 import type { AppContext } from "../../src/http/auth.ts";
@@ -13,6 +13,8 @@ const { Response: PlainResponse } = globalThis;
 const ALREADY_SENT = "x-hono-already-sent";
 /** How long a client whose connection we end may take to send its own close frame. */
 const LAST_FRAME_MS = 2_000;
+/** How long an answer is read that came before its connection was closed. */
+const READ_FOR_MS = 100;
 
 /**
  * Headers of one connection only (RFC 9110, 7.6.1); those that frame the body stay, because Node reads and writes them.
@@ -78,6 +80,25 @@ const send = (answer: IncomingMessage, outgoing: ServerResponse): void => {
   answer.pipe(outgoing);
 };
 
+/**
+ * The app may refuse a body in its middle: it answers, and closes the connection. A write that meets the closed one would
+ * end the reading, too, and what has arrived by then, the answer, would be lost.
+ */
+const connectionTo = (socketPath: string): Socket => {
+  const socket = connect(socketPath);
+  const destroy = socket.destroy.bind(socket);
+  socket.destroy = (error) => {
+    if ((error as NodeJS.ErrnoException)?.syscall !== "write") return destroy(error);
+    // Node offers no other way: a stream takes in nothing while it counts as failed.
+    (socket as Failing)._readableState.errored = null;
+    setTimeout(destroy, READ_FOR_MS, error);
+    return socket;
+  };
+  return socket;
+};
+
+type Failing = Socket & { _readableState: { errored: Error | null } };
+
 /** Resolves when the answer has begun; throws if the process is down. */
 export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPath: string): Promise<Response> =>
   new Promise((resolve, reject) => {
@@ -85,7 +106,7 @@ export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPa
     if (outgoing.destroyed) return resolve(alreadySent());
     const { method = "GET", url: path = "/" } = incoming;
     const headers = passedHeaders(incoming, c.get("requestId"));
-    const upstream = request({ socketPath, method, path, headers, agent: false });
+    const upstream = request({ method, path, headers, createConnection: () => connectionTo(socketPath) });
     upstream.setNoDelay(true);
     // Once the answer has begun, its own end decides: a process that stopped reading the body may have answered in
     // full.

@@ -172,3 +172,23 @@ it("a handshake loses its offer of compression: what passes is paced by its byte
   client(handshake.replace(/\r\n$/, "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n"));
   expect(await offered).toBeUndefined();
 });
+
+it("a body that is refused in its middle has the app's own answer, each time", async () => {
+  workerd.on("checkContinue", (request: IncomingMessage, response) => {
+    response.writeContinue();
+    request.once("data", () => {
+      request.pause();
+      response.writeHead(507, { connection: "close" }).end("full", () => request.socket.destroy());
+    });
+  });
+  const url = `http://127.0.0.1:${(edge.address() as AddressInfo).port}/x`;
+  const answers: number[] = [];
+  for (let count = 0; count < 10; count += 1) {
+    const { status, text } = await fetch(url, { method: "POST", body: "x".repeat(8_000_000) }).then(async (answer) => ({
+      status: answer.status,
+      text: await answer.text(),
+    }));
+    answers.push(text === "full" ? status : 0);
+  }
+  expect(answers).toEqual(Array.from({ length: 10 }, () => 507));
+});
