@@ -9,7 +9,7 @@ import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { MAX_HELD_BYTES } from "./held-frames.ts";
 import { MAX_LINES } from "./object-lines.ts";
 import { LINE_BYTES_A_SECOND, LINE_MESSAGES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
-import { MAX_UNANSWERED } from "./turns/pipelines.ts";
+import { MAX_PIPELINED_BYTES, MAX_UNANSWERED } from "./turns/pipelines.ts";
 import { MAX_WAITING } from "./turns/tick-turns.ts";
 import { MAX_UNREAD_BYTES_OF_ALL } from "./unread.ts";
 
@@ -44,6 +44,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "the connection: its client connects again" },
     freedBy: "reading the answers",
     provenBy: ["test/self-host/edge/pipelines.test.ts", "end their connection when they are too many"],
+  },
+  {
+    what: "requests of all connections that wait for those before them, with their headers",
+    holds: ["self-host/edge/turns/pipelines.ts#all"],
+    grownBy: "request",
+    countedBy: "self-host/edge/turns/pipelines.ts",
+    bound: MAX_PIPELINED_BYTES,
+    unit: "bytes",
+    of: "process",
+    atTheBound: { drops: "the connection that sends one more: its client connects again" },
+    freedBy: "reading the answers, and the end of a connection",
+    provenBy: ["test/self-host/edge/pipelines.test.ts", "take a bounded part of the memory"],
   },
   {
     what: "what a client leaves unread of its socket",

@@ -173,7 +173,7 @@ const beginInTurns = (server: Server, answer: Answer, addressOf: AddressOf, depa
       wait: (chunks, goOn) => chunkTurns.wait(socket, nameOf(incoming), chunks, goOn),
     });
     if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
-    pipelines.enter(socket, outgoing, () => takeTurn(incoming, outgoing));
+    pipelines.enter(incoming, outgoing, () => takeTurn(incoming, outgoing));
   });
 };
 

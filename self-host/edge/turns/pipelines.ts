@@ -1,59 +1,86 @@
 // Requests that a client sends before it has the answers to those before them (HTTP pipelining). Answers leave in the
 // order of their requests, so that an early begin gains little, and an answer that cannot leave yet takes memory.
 
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** Of one connection, answered at a time. */
 export const ANSWERED_AT_A_TIME = 8;
 /** Of one connection without an answer; with more it is cut off. Clients that pipeline send some tens. */
 export const MAX_UNANSWERED = 256;
+/** Of all connections, for those that wait; who sends one more is cut off. */
+export const MAX_PIPELINED_BYTES = 32 * 1024 * 1024;
+/** Of a request beside its headers: what Node and its listeners keep of it. */
+const REQUEST_BYTES = 4 * 1024;
+
+interface HeldBack {
+  readonly begin: () => void;
+  readonly bytes: number;
+}
+
+const bytesOf = ({ rawHeaders, url = "" }: IncomingMessage): number =>
+  rawHeaders.reduce((sum, { length }) => sum + length, REQUEST_BYTES + url.length);
 
 /** The requests of one connection. */
 class Pipeline {
   readonly #socket: Socket;
-  readonly #waiting: (() => void)[] = [];
+  readonly #all: { bytes: number };
+  #waiting: HeldBack[] = [];
   #underWay = 0;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, all: { bytes: number }) {
     this.#socket = socket;
+    this.#all = all;
+    socket.once("close", () => {
+      for (const { bytes } of this.#waiting) all.bytes -= bytes;
+      this.#waiting = [];
+    });
   }
 
   get isFull(): boolean {
     return this.#underWay + this.#waiting.length >= MAX_UNANSWERED;
   }
 
-  add(outgoing: Pick<ServerResponse, "once">, begin: () => void): void {
-    this.#waiting.push(() => {
+  /** False if it would have to wait, and too much waits. */
+  add(incoming: IncomingMessage, outgoing: Pick<ServerResponse, "once">, begin: () => void): boolean {
+    const start = (): void => {
+      this.#underWay += 1;
       outgoing.once("close", this.#left);
       begin();
-    });
-    this.#next();
+    };
+    if (this.#underWay < ANSWERED_AT_A_TIME) {
+      start();
+      return true;
+    }
+    const bytes = bytesOf(incoming);
+    if (this.#all.bytes + bytes > MAX_PIPELINED_BYTES) return false;
+    this.#all.bytes += bytes;
+    this.#waiting.push({ begin: start, bytes });
+    return true;
   }
 
   /** An answer has left, or never will. */
   readonly #left = (): void => {
     this.#underWay -= 1;
-    this.#next();
+    if (this.#socket.destroyed) return;
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    this.#all.bytes -= next.bytes;
+    next.begin();
   };
-
-  #next(): void {
-    if (this.#underWay >= ANSWERED_AT_A_TIME || this.#socket.destroyed) return;
-    const begin = this.#waiting.shift();
-    if (begin === undefined) return;
-    this.#underWay += 1;
-    begin();
-  }
 }
 
 export class Pipelines {
   readonly #ofSocket = new WeakMap<Socket, Pipeline>();
+  /** What waits. */
+  readonly #all = { bytes: 0 };
 
   /** Calls `begin` when few enough requests before it have no answer: of most clients at once. */
-  enter(socket: Socket, outgoing: Pick<ServerResponse, "once">, begin: () => void): void {
-    const pipeline = this.#ofSocket.get(socket) ?? new Pipeline(socket);
+  enter(incoming: IncomingMessage, outgoing: Pick<ServerResponse, "once">, begin: () => void): void {
+    const { socket } = incoming;
+    if (socket.destroyed) return;
+    const pipeline = this.#ofSocket.get(socket) ?? new Pipeline(socket, this.#all);
     this.#ofSocket.set(socket, pipeline);
-    if (pipeline.isFull) socket.destroy();
-    if (!socket.destroyed) pipeline.add(outgoing, begin);
+    if (pipeline.isFull || !pipeline.add(incoming, outgoing, begin)) socket.destroy();
   }
 }

@@ -1,10 +1,10 @@
 // Requests of one connection that come before the answers to those before them.
 
 import { once } from "node:events";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
-import { ANSWERED_AT_A_TIME, MAX_UNANSWERED } from "../../../self-host/edge/turns/pipelines.ts";
+import { ANSWERED_AT_A_TIME, MAX_PIPELINED_BYTES, MAX_UNANSWERED } from "../../../self-host/edge/turns/pipelines.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -56,4 +56,31 @@ it("end their connection when they are too many", async () => {
   ask(MAX_UNANSWERED + 1);
   await ended;
   expect(begun.length).toBeLessThanOrEqual(ANSWERED_AT_A_TIME);
+});
+
+it("take a bounded part of the memory, however many connections send them: one that exceeds it is cut off", async () => {
+  const server = edgeServer(() => new Promise<Response>(() => undefined), 100);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closing.push(() => closeServer(server, 0));
+  const large = `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${"x".repeat(12_000)}\r\n\r\n`;
+  const ended = new Set<Socket>();
+  const client = async (): Promise<Socket> => {
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.on("error", () => undefined).once("close", () => ended.add(socket));
+    await once(socket, "connect");
+    socket.write(large.repeat(200));
+    return socket;
+  };
+  const clients: Socket[] = [];
+  const most = MAX_PIPELINED_BYTES / (192 * 16_000);
+  while (clients.length < 2 * most) clients.push(await client());
+  await expect.poll(() => clients.length - ended.size).toBeLessThanOrEqual(most);
+  expect(ended.size).toBeLessThan(clients.length);
+  for (const socket of clients) socket.destroy();
+  // What waited is forgotten with its connection.
+  await expect.poll(() => ended.size).toBe(clients.length);
+  const next = await client();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(ended.has(next)).toBe(false);
 });
