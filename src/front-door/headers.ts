@@ -8,6 +8,9 @@ import type { Followed } from "../../durable-objects/operations/front-door/follo
 import type { AppContext } from "../http/auth.ts";
 import { replayHeader } from "../http/idempotency.ts";
 
+/** HTTP carries visible ASCII alone: a name's other characters, and `%`, are percent-encoded. */
+const headerText = (name: string): string => name.replace(/[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);
+
 export const answerHeadersOf = (
   c: AppContext,
   api: Api,
@@ -20,8 +23,8 @@ export const answerHeadersOf = (
     ...(isAnthropic(api) ? { "request-id": c.get("requestId") } : {}),
     "x-signalbox-job": job.id,
     ...(job.worker === null ? {} : { "x-signalbox-worker": job.worker }),
-    ...(job.provider === null ? {} : { "x-signalbox-provider": job.provider }),
-    ...(job.provider === null || job.model === null ? {} : { "x-signalbox-model": job.model }),
+    ...(job.provider === null ? {} : { "x-signalbox-provider": headerText(job.provider) }),
+    ...(job.provider === null || job.model === null ? {} : { "x-signalbox-model": headerText(job.model) }),
     ...(job.isFallback ? { "x-signalbox-fallback": "true" } : {}),
     ...(job.isSessionHit === null ? {} : { "x-signalbox-session": job.isSessionHit ? "hit" : "miss" }),
     ...replayHeader({ replayed: isReplayed }),

@@ -61,6 +61,17 @@ describe("a request for a model", () => {
   const listing = (instance: string, ...models: string[]) => ({ instance, models: null, runtime_models: models });
   const MISSING = { code: "not_found_error", message: "model 'm2' not found", status: 404, retryable: false };
 
+  it("is answered where a name has characters that HTTP's headers cannot carry", async () => {
+    const world = await newWorld();
+    const name = "größe-模型 100%";
+    const worker = await fakeWorker(world, { provider: "模", models: [name] });
+    const answer = world.post("/v1/chat/completions", { ...asking, model: name });
+    worker.complete(await worker.nextJob(), chatAnswer("hi"));
+    const { status, headers } = await answer;
+    const named = ["provider", "model"].map((what) => headers.get(`x-signalbox-${what}`));
+    expect([status, named]).toEqual([200, ["%E6%A8%A1", "gr%C3%B6%C3%9Fe-%E6%A8%A1%E5%9E%8B 100%25"]]);
+  });
+
   it("goes only to a worker whose runtime lists it, and an ordinary job, too", async () => {
     const world = await newWorld();
     await fakeWorker(world, listing("other", "m1"));
