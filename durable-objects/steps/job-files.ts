@@ -25,7 +25,7 @@ export const refuseGoneFiles = (turn: Turn, asked: readonly Pick<NewJob, "files"
   return ok(null);
 };
 
-/** For a job that waits. Returns whether it failed. */
+/** For a job that has not started. Returns whether it failed. */
 export const failIfFileGone = (turn: Turn, job: Job): boolean => {
   const gone = job.files.find((id) => findReadable(turn, id) === null);
   if (gone === undefined) return false;

@@ -5,7 +5,7 @@ import type { Member } from "../../domain/fleet/fleet.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { inLeaseOrder } from "../../domain/job/queue-place.ts";
 import type { Turn } from "../turn/turn.ts";
-import { leasedFiles } from "./job-files.ts";
+import { failIfFileGone, leasedFiles } from "./job-files.ts";
 
 /** The number of leases in one answer; the rest comes with the next one, or by claim. */
 export const MAX_LEASES_AN_ANSWER = 1_000;
@@ -40,6 +40,7 @@ const presentLeases = (turn: Turn, leased: readonly Job[]): LeasedJob[] => {
   const jobs: LeasedJob[] = [];
   let chars = 0;
   for (const job of leased) {
+    if (failIfFileGone(turn, job)) continue;
     const payload = turn.store.payloads.find(job.id);
     chars += payload.prompt.length + JSON.stringify(payload.input).length;
     if (jobs.length > 0 && chars > MAX_LEASE_CHARS_AN_ANSWER) break;

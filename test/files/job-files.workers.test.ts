@@ -82,6 +82,18 @@ describe("a job's files", () => {
     expect(await world.ok("GET", `/api/jobs/${job}`)).toMatchObject({ status: "failed", error: { code: "file_gone" } });
   });
 
+  it("that go after it was assigned fail it before its worker hears of it", async () => {
+    const world = await newWorld();
+    const worker = await world.withKey("worker");
+    const id = await store(world, "x");
+    expect(await claimed(worker)).toBe(undefined);
+    const { id: job } = await world.ok("POST", "/dispatch", { prompt: "x", files: [id] });
+    expect((await world.delete(`/api/files/${id}`)).status).toBe(204);
+    expect(await claimed(worker)).toBe(undefined);
+    expect(await world.ok("GET", `/api/jobs/${job}`)).toMatchObject({ status: "failed", error: { code: "file_gone" } });
+    expect((await world.ok("GET", "/presence")).workers[0].current_load).toBe(0);
+  });
+
   it("belong to each run of a schedule", async () => {
     const world = await newWorld();
     const id = await store(world, "x");
