@@ -17,8 +17,11 @@ import { closedProviders, routePolicy } from "./route-policy.ts";
 
 /** Assigns waiting jobs to workers that became free, and newly waiting jobs to free workers. */
 export const assignWaiting = (turn: Turn): void => {
-  const { queue, killswitch } = turn.memory;
-  if (queue.count === 0 || killswitch.level > 0) return;
+  const { queue, killswitch, batches } = turn.memory;
+  if (killswitch.level > 0) return;
+  // What was held may wait in the files of batches alone.
+  if (turn.isAllOpened) for (const id of batches.keys()) turn.effects.batches.add(id);
+  if (queue.count === 0) return;
   if (turn.isAllOpened) assignGroups(turn, [...queue.groups.values()]);
   else if (turn.openedGroups.size > 0) {
     const opened = [...turn.openedGroups].map((key) => queue.groups.get(key));

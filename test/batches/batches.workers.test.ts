@@ -142,6 +142,18 @@ it("waits under the killswitch, goes on after it, and is cancelled at level 4", 
   await worker.stop();
 });
 
+it("that came under the killswitch begins when it is cleared", async () => {
+  const world = await newWorld();
+  const worker = await batchWorker(world, undefined);
+  await world.ok("POST", "/killswitch", { level: 1 });
+  const { id } = await begin(world, numbered(3));
+  await whenIs(world, id, "in_progress");
+  await alarm(world);
+  await world.ok("DELETE", "/killswitch?resume_all=true");
+  expect(await whenIs(world, id, "completed")).toMatchObject({ completed: 3 });
+  await worker.stop();
+});
+
 it("expires with what it has, and tells of the rest", async () => {
   const world = await newWorld();
   let answered = 0;
