@@ -10,7 +10,10 @@ export const MAX_LINE_BYTES = 1024 * 1024;
 /** Told of one batch. */
 export const MAX_FAULTS = 100;
 const MAX_MODEL_CHARS = 128;
+const RESPONSES = "/v1/responses";
 const HASHED_CHARS = 1024;
+/** A line is a request by itself: it follows no other, and nothing remembers it. */
+const FOLLOWING = ["conversation", "previous_response_id"] as const;
 const CUSTOM_ID = /^[^\p{Cc}]{1,64}$/u;
 
 const FAULT_CODES = [
@@ -22,6 +25,7 @@ const FAULT_CODES = [
   "missing_model",
   "model_not_allowed",
   "stream_not_supported",
+  "unsupported_parameter",
   "too_many_models",
   "too_many_lines",
   "line_too_large",
@@ -84,6 +88,13 @@ export const readLine = (
     return fault("missing_model", `body.model must be a name of at most ${MAX_MODEL_CHARS} characters`, "body.model");
   if (stream !== undefined && stream !== null && stream !== false)
     return fault("stream_not_supported", "a batch has no streams: leave out body.stream", "body.stream");
+  const following = url === RESPONSES ? FOLLOWING.find((name) => (body[name] ?? null) !== null) : undefined;
+  if (following !== undefined)
+    return fault(
+      "unsupported_parameter",
+      `a batch's line follows no other response: leave out body.${following}, and send the whole input`,
+      `body.${following}`,
+    );
   if (!isAllowed(model, rules))
     return fault("model_not_allowed", `this key does not allow model ${JSON.stringify(model)}`, "body.model");
   // As its job has it: `1e20` becomes 21 digits.

@@ -227,16 +227,21 @@ export const fed = (
 const creatorOf = (turn: Turn, { keyId }: BatchRecord): Actor | null =>
   keyId === null ? null : { keyId, name: turn.store.keys.find(keyId)?.name ?? "" };
 
+type Given = { readonly [field: string]: Json };
+
+/** The batch remembers a line's answer, not the runtime, which can do none in the background either. */
+const remembered = ({ background: _background, ...given }: Given): Given => ({ ...given, store: false });
+
 const toNewJob = (
   batch: BatchRecord,
   model: string,
   [found, ...choices]: ReturnType<typeof meant>,
   { line, customId, body }: TakenLine,
 ): NewJob => {
-  const given: { [field: string]: Json } = { ...body, model: found.model };
+  const given: Given = { ...body, model: found.model };
   return {
     prompt: customId,
-    input: batch.api === "responses" ? { ...given, store: false } : given,
+    input: batch.api === "responses" ? remembered(given) : given,
     provider: found.provider,
     model: found.model,
     tags: found.tags,

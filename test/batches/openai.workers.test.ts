@@ -173,6 +173,27 @@ it("names what is wrong with each line, and runs none", async () => {
   await worker.stop();
 });
 
+it("of responses gives the runtime whole requests, and refuses those that follow another", async () => {
+  const world = await newWorld();
+  const openai = clientOf(world.key);
+  const worker = await batchWorker(world);
+  const url = "/v1/responses";
+  const asking = (id: string, body: object) =>
+    line(id, { messages: undefined, input: "hi", conversation: null, ...body }, { url });
+  const following = [asking("a", { conversation: { id: "conv_1" } }), asking("b", { previous_response_id: "resp_1" })];
+  const refused = await whenEnded(openai, (await begin(openai, following, { endpoint: url })).id);
+  expect(refused.errors?.data?.map(({ code, param }) => [code, param])).toEqual([
+    ["unsupported_parameter", "body.conversation"],
+    ["unsupported_parameter", "body.previous_response_id"],
+  ]);
+  const whole = await begin(openai, [asking("c", { background: true, store: true })], { endpoint: url });
+  expect((await whenEnded(openai, whole.id)).request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
+  expect(worker.jobs.map(({ input }) => input)).toEqual([
+    { model: "m1", input: "hi", conversation: null, store: false },
+  ]);
+  await worker.stop();
+});
+
 it("keeps what was answered when it is cancelled, and says of the rest that it was", async () => {
   const world = await newWorld();
   const openai = clientOf(world.key);
