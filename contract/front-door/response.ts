@@ -141,7 +141,14 @@ const listedItem = (given: Json, name: string): Fields => {
 
 /** A page of what a response was made from; `items` are in the order of the conversation. */
 export const presentInputItems = (items: readonly Json[], jobId: string, query: InputItemsQuery): Json => {
-  const listed = items.map((item, at) => listedItem(item, `${jobId}_${at}`));
+  const listed: Fields[] = [];
+  // A page is asked for by an item's id, and some runtimes give every answer's item the same.
+  const taken = new Set<Json | undefined>();
+  for (const [at, item] of items.entries()) {
+    const one = listedItem(item, `${jobId}_${at}`);
+    listed.push(taken.has(one.id) ? { ...one, id: `${one.id}_${at}` } : one);
+    taken.add(one.id);
+  }
   if (query.order === "desc") listed.reverse();
   const from = query.after === undefined ? 0 : listed.findIndex(({ id }) => id === query.after) + 1;
   const data = listed.slice(from, from + query.limit);
