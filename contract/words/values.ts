@@ -11,7 +11,7 @@ export {
   SOUGHT_RUNTIMES,
 } from "../../domain/fleet/local-runtime.ts";
 export { inOwnWords, NO_MODEL_LOADED, saysNoSuchModel } from "../../domain/fleet/missing-model.ts";
-export { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../../domain/fleet/model-name.ts";
+export { listedKeysOf, MAX_RUNTIME_MODELS } from "../../domain/fleet/model-name.ts";
 export { pauseText } from "../../domain/fleet/pause.ts";
 export { type Standing, standingOf } from "../../domain/fleet/standing.ts";
 export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../../domain/fleet/worker.ts";
@@ -34,6 +34,7 @@ export {
   USUAL_STATUSES,
 } from "../../domain/words/job-status.ts";
 export type { Json } from "../../domain/words/json.ts";
+export { modelKeyOf } from "../../domain/words/model-key.ts";
 export { PRIORITIES, type Priority, TIERS, type Tier } from "../../domain/words/requirements.ts";
 export { SCORE_PARTS, type ScorePart } from "../../domain/words/score-part.ts";
 

@@ -1,5 +1,6 @@
 // The limits of a key, besides its role, and of each person that it is used for; null means no limit.
 
+import { modelKeyOf } from "../words/model-key.ts";
 import { fitsPattern } from "../words/star-pattern.ts";
 
 /** What may be used within a time. */
@@ -74,5 +75,8 @@ export const settleTokens = (
 export const waitingOf = (keyId: string): string => `${keyId} waiting`;
 export const userOf = (keyId: string, user: string): string => `${keyId}/${user}`;
 
-export const mayUseModel = (patterns: readonly string[], model: string): boolean =>
-  patterns.some((pattern) => fitsPattern(pattern, model));
+/** `llama3.2:latest` is `llama3.2`, so a pattern may leave the tag out. */
+export const mayUseModel = (patterns: readonly string[], model: string): boolean => {
+  const key = modelKeyOf(model);
+  return patterns.some((pattern) => fitsPattern(pattern, model) || (key !== model && fitsPattern(pattern, key)));
+};

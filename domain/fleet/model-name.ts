@@ -1,16 +1,12 @@
-// When two names mean one model, and which models a worker takes. A local runtime lists `llama3.2` as
-// `llama3.2:latest`, and llama.cpp lists its model as a file: `/models/qwen.gguf`. Invariant: a job runs only where its
-// model is, as far as anybody knows.
+// Which models a worker takes. llama.cpp lists its model as a file: `/models/qwen.gguf`. Invariant: a job runs only where
+// its model is, as far as anybody knows.
 
-const DEFAULT_TAG = ":latest";
+import { modelKeyOf } from "../words/model-key.ts";
+
 const FILE_ENDING = ".gguf";
 
 /** A runtime's list of this length may have been cut, so it says nothing about a model that it does not name. */
 export const MAX_RUNTIME_MODELS = 500;
-
-/** The same for all names of one model. */
-export const modelKeyOf = (model: string): string =>
-  model.endsWith(DEFAULT_TAG) ? model.slice(0, -DEFAULT_TAG.length) : model;
 
 /** The keys of a name that a runtime lists: of a file's name the folder and the ending may be left out. */
 export const listedKeysOf = (listed: string): readonly string[] => {

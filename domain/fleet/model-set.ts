@@ -1,7 +1,8 @@
 // The models that a worker names or its runtime lists, as the fleet keeps them: a number for each name. The names
 // themselves stay on disk, so that the longest lists of twenty thousand workers fit into the memory of one object.
 
-import { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "./model-name.ts";
+import { modelKeyOf } from "../words/model-key.ts";
+import { listedKeysOf, MAX_RUNTIME_MODELS } from "./model-name.ts";
 
 export interface ModelSet {
   /** The same for equal lists. */

@@ -2,9 +2,9 @@
 // are kept once; what a worker was placed with must be taken out with the same lists.
 
 import type { Api } from "../words/api.ts";
+import { modelKeyOf } from "../words/model-key.ts";
 import type { Requirements } from "../words/requirements.ts";
 import { Bits, type ReadonlyBits } from "./bits.ts";
-import { modelKeyOf } from "./model-name.ts";
 import { modelsTaken } from "./model-set.ts";
 import { ModelSets } from "./model-sets.ts";
 import { Postings } from "./postings.ts";

@@ -1,8 +1,8 @@
 // Where there is room for a model: which workers could take one more copy, how well, and why. A copy is a worker that has
 // the model loaded, or is getting it, and is not offline.
 
+import { modelKeyOf } from "../words/model-key.ts";
 import type { Hardware, MachineReport, ModelAction } from "./machine.ts";
-import { modelKeyOf } from "./model-name.ts";
 import type { ModelTask } from "./model-task.ts";
 
 /** What the rules ask of a machine's report, which may have 64 KiB. */

@@ -1,10 +1,11 @@
 // Which model a client of the front door means by a name.
 
-import { listedKeysOf, modelKeyOf } from "../fleet/model-name.ts";
+import { listedKeysOf } from "../fleet/model-name.ts";
 import { type ModelSet, withSimilarModel } from "../fleet/model-set.ts";
 import type { ModelChoice } from "../job/job-facts.ts";
 import { entryOf } from "../words/entry-of.ts";
 import { hashedPartOf } from "../words/fnv.ts";
+import { modelKeyOf } from "../words/model-key.ts";
 
 /** Equal, except for `:latest` and an owner that one side omits. */
 export const isSameModel = (one: string, other: string): boolean => {

@@ -1,11 +1,12 @@
 // The filters that ask whether a worker could be given a job at all, whatever it has to do now.
 
 import { isCutOff, type Member } from "../fleet/fleet.ts";
-import { missingUntil, modelKeyOf } from "../fleet/model-name.ts";
+import { missingUntil } from "../fleet/model-name.ts";
 import { modelsTaken, withModel } from "../fleet/model-set.ts";
 import { pauseTextOf } from "../fleet/pause.ts";
 import { ECHO, isOffline, pauseOf, unavailableOf } from "../fleet/worker.ts";
 import { APIS } from "../words/api.ts";
+import { modelKeyOf } from "../words/model-key.ts";
 import type { Requirements } from "../words/requirements.ts";
 import { type Filter, firstOf, type Nobody, type RoutePolicy, whoIs } from "./filter.ts";
 import { chainOf } from "./strategy.ts";

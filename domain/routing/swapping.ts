@@ -3,8 +3,8 @@
 // model starves.
 
 import type { Member } from "../fleet/fleet.ts";
-import { modelKeyOf } from "../fleet/model-name.ts";
 import { withModel } from "../fleet/model-set.ts";
+import { modelKeyOf } from "../words/model-key.ts";
 import { PRIORITIES, type Priority, type Requirements } from "../words/requirements.ts";
 
 /** Jobs with the same requirements that wait for a model. */

@@ -1,9 +1,9 @@
 // What waits for which model, for the rules of swapping. Grouped again only when a job came or went.
 
-import { modelKeyOf } from "../../domain/fleet/model-name.ts";
 import type { Group } from "../../domain/job/queue.ts";
 import { enqueuedAt } from "../../domain/job/queue-place.ts";
 import type { SwapRules, WaitingGroup, WaitingModel } from "../../domain/routing/swapping.ts";
+import { modelKeyOf } from "../../domain/words/model-key.ts";
 import { headJobOf, oldestJobOf } from "../steps/group-jobs.ts";
 import type { Turn } from "../turn/turn.ts";
 

@@ -3,11 +3,12 @@
 import type { ModelList } from "../../../contract/front-door/model-list.ts";
 import { toIso } from "../../../contract/words/field.ts";
 import { mayUseModel } from "../../../domain/access/key-limits.ts";
-import { modelKeyOf, stillMissing } from "../../../domain/fleet/model-name.ts";
+import { stillMissing } from "../../../domain/fleet/model-name.ts";
 import { type ModelSet, modelsTaken } from "../../../domain/fleet/model-set.ts";
 import type { Worker } from "../../../domain/fleet/worker.ts";
 import { choicesOf, isSameModel, type ModelOffer, namesToAllow } from "../../../domain/front-door/door-model.ts";
 import type { ModelChoice } from "../../../domain/job/job-facts.ts";
+import { modelKeyOf } from "../../../domain/words/model-key.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { allowedModels, refuseModel } from "../../steps/key-limits.ts";

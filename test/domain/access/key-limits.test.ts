@@ -66,6 +66,8 @@ describe("a key may use a model", () => {
     ["a*bb*b", "abb", false],
     ["a*bb*b", "abbb", true],
     ["(a+)+", "aaaa", false],
+    ["llama3.2", "llama3.2:latest", true],
+    ["llama3.2", "llama3.2:1b", false],
   ])("under %s: %s is %s", (pattern, model, may) => {
     expect(mayUseModel([pattern], model)).toBe(may);
   });

@@ -2,7 +2,6 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { modelKeyOf } from "../../../domain/fleet/model-name.ts";
 import {
   modelSetIdOf,
   modelSetOf,
@@ -11,6 +10,7 @@ import {
   withSimilarModel,
 } from "../../../domain/fleet/model-set.ts";
 import { isSameModel } from "../../../domain/front-door/door-model.ts";
+import { modelKeyOf } from "../../../domain/words/model-key.ts";
 
 const name = fc
   .tuple(fc.constantFrom("", "org/", "else/", "org/sub/"), fc.constantFrom("m1", "m2", "ü", "m1:8b"), fc.boolean())

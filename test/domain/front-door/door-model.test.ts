@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { modelKeyOf } from "../../../domain/fleet/model-name.ts";
 import { modelSetOf, modelsTaken } from "../../../domain/fleet/model-set.ts";
 import { choicesOf, type ModelOffer, namesToAllow, plainChoice } from "../../../domain/front-door/door-model.ts";
 import type { ModelChoice } from "../../../domain/job/job-facts.ts";
+import { modelKeyOf } from "../../../domain/words/model-key.ts";
 
 const offer = (
   provider: string,
