@@ -31,11 +31,18 @@ const errorFields = z.preprocess(
   }),
 );
 
+/** Of what a library counts, a job has these four; a program that writes nothing, such as an embedder, leaves that out. */
+const countedUsage = z.object({
+  ...usage.shape,
+  input_tokens: usage.shape.input_tokens.default(0),
+  output_tokens: usage.shape.output_tokens.default(0),
+});
+
 const VALUES = {
   text: z.string(),
   progress: z.number(),
   result: z.unknown(),
-  usage,
+  usage: countedUsage,
   cost_usd: z.number().min(0),
   file: z.string().min(1),
   error: errorFields,

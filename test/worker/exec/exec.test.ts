@@ -103,6 +103,17 @@ describe("what a command writes", () => {
     expect(progress).toEqual([{ progress: 0.4, message: "half" }]);
   });
 
+  test.each([
+    [
+      { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
+      { input_tokens: 1, output_tokens: 2 },
+    ],
+    [{ input_tokens: 5 }, { input_tokens: 5, output_tokens: 0 }],
+  ])("usage %j is what a job counts of it", async (told, usage) => {
+    const script = `console.log(JSON.stringify({usage: ${JSON.stringify(told)}})); console.log("text")`;
+    expect((await runCommand(node(script))).outcome).toEqual({ ok: true, result: "text\n", usage });
+  });
+
   test("the last result is the result, whatever text there is", async () => {
     const script = `console.log("words"); console.log(JSON.stringify({result: 1})); console.log(JSON.stringify({result: {a: [2]}}))`;
     expect((await runCommand(node(script))).outcome).toMatchObject({ ok: true, result: { a: [2] } });
