@@ -61,6 +61,7 @@ REPORTED_BYTES = 1024 * 1024  # A larger result is stored first, and the report 
 MAX_RESULT_BYTES = 64 * 1024 * 1024
 MAX_MESSAGE = 8000
 MAX_RETRY_AFTER_SECONDS = 86_400.0
+OTHER_COUNTS = ("cached_input_tokens", "reasoning_tokens")
 FINAL = ("completed", "failed", "cancelled")
 
 log = logging.getLogger("signalbox")
@@ -363,8 +364,9 @@ class Context:
         self._progress = {"progress": min(1.0, max(0.0, float(share))), **({} if message is None else {"message": str(message)[:1000]})}
 
     def usage(self, input_tokens: int, output_tokens: int, **others: int) -> None:
-        """Whole numbers of any kind, such as numpy's."""
-        told = {"input_tokens": input_tokens, "output_tokens": output_tokens, **others}
+        """Whole numbers of any kind, such as numpy's. Of a library's other counts the two that a job has are taken."""
+        told = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+        told.update({name: others[name] for name in OTHER_COUNTS if others.get(name) is not None})
         self._spent["usage"] = {name: operator.index(tokens) for name, tokens in told.items()}
 
     def cost(self, usd: float) -> None:

@@ -70,7 +70,7 @@ def main(job, ctx):
     if what == "cost": ctx.cost(float("nan"))
     if what == "tokens": ctx.usage(1.5, 2)
     if what == "numbers":
-        ctx.usage(Whole(), 2)
+        ctx.usage(Whole(), 2, cached_input_tokens=1, total_tokens=5, reasoning_tokens=None)
         ctx.cost(decimal.Decimal("0.25"))
         ctx.progress(float("nan"))
         return "counted"
@@ -234,7 +234,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
   });
 
   it("counts in numbers of any kind", async () => {
-    const spent = { usage: { input_tokens: 3, output_tokens: 2 }, cost_usd: 0.25 };
+    const spent = { usage: { input_tokens: 3, output_tokens: 2, cached_input_tokens: 1 }, cost_usd: 0.25 };
     expect(await finalJob("numbers")).toMatchObject({ status: "completed", result: "counted", ...spent });
   });
 

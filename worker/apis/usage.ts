@@ -7,6 +7,14 @@ export type Usage = {
   reasoning_tokens?: number;
 };
 
+/** What a job counts; a library's own usage has other counts beside these. */
+export const COUNTS = [
+  "input_tokens",
+  "output_tokens",
+  "cached_input_tokens",
+  "reasoning_tokens",
+] as const satisfies readonly (keyof Usage)[];
+
 /** What an attempt spent. Absent fields were not reported by the runtime. */
 export type Spent = {
   usage?: Usage;

@@ -11,6 +11,7 @@ import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts
 import type { Assembly } from "../apis/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
+import { COUNTS } from "../apis/usage.ts";
 import {
   failed,
   type JobFailure,
@@ -197,9 +198,9 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
       if (isDeaf() || !Number.isFinite(share)) return;
       void answer.take({ key: "progress", progress: share, ...(message === undefined ? {} : { message }) });
     },
-    // A BigInt, which no report can carry, would end the worker.
+    // A BigInt, which no report can carry, would end the worker, and an unknown count would lose the job.
     usage: (usage) => {
-      const told = Object.entries(usage).map(([name, tokens]) => [name, Number(tokens)]);
+      const told = COUNTS.flatMap((name) => (usage[name] == null ? [] : [[name, Number(usage[name])]]));
       if (!life.isOver) answer.spend({ usage: Object.fromEntries(told) });
     },
     cost: (usd) => void (life.isOver || answer.spend({ cost_usd: Number(usd) })),

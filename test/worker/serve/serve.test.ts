@@ -98,7 +98,7 @@ test("a failure's code may be a number", async () => {
 
 test("counts of another kind, which no type checker has seen, do not end the worker", async () => {
   await start((_job, context) => {
-    context.usage({ input_tokens: 1n, output_tokens: 2n } as never);
+    context.usage({ input_tokens: 1n, output_tokens: 2n, total_tokens: 3n } as never);
     context.cost(3n as never);
   });
   assign("hi");
