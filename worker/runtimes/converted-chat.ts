@@ -76,6 +76,12 @@ const convert = async (model: ConvertedModel, body: JsonObject, run: Answering, 
 const refuseDropped = (warnings: readonly { type: string; feature?: string; details?: string | undefined }[]): void => {
   const dropped = warnings.find(({ type }) => type === "unsupported");
   if (dropped === undefined) return;
-  const feature = dropped.feature ?? "a setting";
-  throw new CannotCarry(feature, `"${feature}" cannot be carried${dropped.details ? `: ${dropped.details}` : ""}`);
+  const { feature = "a setting", details = "" } = dropped;
+  const field = OWN_NAMES[feature] ?? feature.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  // What follows its reason is what it did in place of it, which is not done here.
+  const [reason = ""] = /^.*?(?= and will be ignored|\.(?:\s|$)|$)/.exec(details.replaceAll(feature, field)) ?? [];
+  throw new CannotCarry(field, `"${field}" cannot be carried${reason === "" ? "" : `: ${reason}`}`);
 };
+
+/** The fields of a chat that the SDK has other words for. */
+const OWN_NAMES: Readonly<Record<string, string>> = { maxOutputTokens: "max_tokens", stopSequences: "stop" };

@@ -49,6 +49,20 @@ describe("Anthropic", () => {
     expect(server.asked[0]?.body.max_tokens).toBeGreaterThan(0);
   });
 
+  test.each([
+    [{ temperature: 0.5, top_p: 0.9 }, "top_p", "top_p is not supported when temperature is set"],
+    [
+      { max_tokens: 99_000 },
+      "max_tokens",
+      "99000 (max_tokens + thinkingBudget) is greater than claude-sonnet-4-5 64000 max output tokens",
+    ],
+  ])("what it does not take is named as the caller wrote it: %j", async (input, field, reason) => {
+    const server = await serve(() => ({ body: events }));
+    const backend = hosted("anthropic", "anthropic", `${server.url}/v1`);
+    const message = `input.${field}: "${field}" cannot be carried: ${reason}`;
+    expect(await run(backend, { model: "claude-sonnet-4-5", input })).toMatchObject({ ok: false, error: { message } });
+  });
+
   test("an overload in the middle of a stream is one, and retryable", async () => {
     const overload = event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, "error");
     const server = await serve(() => ({ body: [...events.slice(0, 3), overload] }));
