@@ -9,6 +9,7 @@ import { MAX_METADATA_PAIRS } from "../../contract/words/field.ts";
 import { readAs } from "../../contract/words/validation.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
+import { headerText } from "../http/header-value.ts";
 import { Refused } from "../http/refused.ts";
 import type { Body } from "./prompt.ts";
 
@@ -22,7 +23,7 @@ export const personOf = ({ user, safety_identifier: identifier }: Body): string 
 
 /** The header comes first, then the user: what is above the limit is the body's. */
 export const metadataOf = (body: Body, header: string | undefined): Record<string, string> => {
-  const pairs = new Map(pairsOf(header ?? ""));
+  const pairs = new Map(pairsOf(headerText(header ?? "")));
   const said = Object.entries(isObject(body.metadata) ? body.metadata : {});
   for (const [name, value] of [["user", personOf(body)] as const, ...said].flatMap(cutPair))
     if (!pairs.has(name) && pairs.size < MAX_METADATA_PAIRS) pairs.set(name, value);

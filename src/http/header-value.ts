@@ -17,14 +17,28 @@ const edgeHeader = z
   .toLowerCase()
   .pipe(z.enum(["on", "off"], "must be on or off"));
 
+const ASCII = /^[\t -~]*$/;
+const BYTES = /^[\t -\xff]*$/;
+const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Clients write letters beyond ASCII as UTF-8, of which Node gives each byte as a character. */
+export const headerText = (given: string): string => {
+  if (ASCII.test(given) || !BYTES.test(given)) return given;
+  try {
+    return UTF_8.decode(Uint8Array.from(given, (byte) => byte.charCodeAt(0)));
+  } catch {
+    return given;
+  }
+};
+
 /** Null if there is none, or an empty one. */
 export const headerOf = <Schema extends z.ZodType>(
   c: AppContext,
   name: string,
   schema: Schema,
 ): z.infer<Schema> | null => {
-  const given = c.req.header(name)?.trim();
-  if (given === undefined || given === "") return null;
+  const given = headerText(c.req.header(name) ?? "").trim();
+  if (given === "") return null;
   const parsed = schema.safeParse(given);
   if (!parsed.success)
     throw new Refused(invalid(name, fieldErrorsOf(schema, parsed.error, given)[0]?.message ?? "is invalid"));

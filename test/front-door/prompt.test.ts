@@ -42,6 +42,14 @@ describe("the metadata of a request", () => {
     expect(metadataOf({ metadata: ["x"] }, "")).toEqual({});
   });
 
+  it.each([
+    ["UTF-8, a byte a character", Buffer.from("team=Küche 模, a=ß").toString("latin1"), { team: "Küche 模", a: "ß" }],
+    ["Latin letters", "team=Küche", { team: "Küche" }],
+    ["letters, as another platform gives them", "team=Küche 模", { team: "Küche 模" }],
+  ])("of a header is read from %s", (_, header, pairs) => {
+    expect(metadataOf({}, header)).toEqual(pairs);
+  });
+
   it("of a body is cut to the limits, or left out", () => {
     const pairs = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`n${at}`, "v"]));
     expect(Object.keys(metadataOf({ metadata: pairs }, undefined)).length).toBe(16);
