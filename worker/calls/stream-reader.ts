@@ -27,10 +27,12 @@ export type Reading = {
   explain: (failure: { body?: unknown }) => JobFailure;
 };
 
+/** It was reached, so it has a status: a request on which a runtime breaks off twice is not tried a third time. */
 export const BROKEN_OFF: JobFailure = {
   code: "runtime_unreachable",
   message: "The runtime's answer broke off before its end",
   retryable: true,
+  status: 502,
 };
 
 export class StreamReader {

@@ -30,7 +30,7 @@ describe("a stream that its runtime ends", () => {
 
   test("without either is not, nor one that says nothing", async () => {
     const { outcome, events } = await streamed([chunk("Hel")]);
-    expect(outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable" } });
+    expect(outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable", status: 502 } });
     expect(events).not.toContain("[DONE]");
     expect((await streamed([DONE])).outcome.ok).toBe(false);
   });
