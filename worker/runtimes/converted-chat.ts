@@ -3,6 +3,7 @@
 
 import type { JsonObject } from "../../contract/text/json-object.ts";
 import { inputTokensOf } from "../../contract/words/token-estimate.ts";
+import { entryOf } from "../../contract/words/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { spentSoFar } from "../apis/spent.ts";
 import { writeEvent } from "../apis/sse.ts";
@@ -77,7 +78,7 @@ const refuseDropped = (warnings: readonly { type: string; feature?: string; deta
   const dropped = warnings.find(({ type }) => type === "unsupported");
   if (dropped === undefined) return;
   const { feature = "a setting", details = "" } = dropped;
-  const field = OWN_NAMES[feature] ?? feature.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const field = entryOf(OWN_NAMES, feature) ?? feature.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   // What follows its reason is what it did in place of it, which is not done here.
   const [reason = ""] = /^.*?(?= and will be ignored|\.(?:\s|$)|$)/.exec(details.replaceAll(feature, field)) ?? [];
   throw new CannotCarry(field, `"${field}" cannot be carried${reason === "" ? "" : `: ${reason}`}`);
