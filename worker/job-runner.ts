@@ -168,6 +168,7 @@ export class JobRunner {
       this.#abandon(held);
       return;
     }
+    let delivered: Promise<unknown> | undefined;
     if (outcome.type === "job.released") {
       log(`job ${id} given back: ${outcome.reason}`, { event: "job.released", job_id: id });
       onNeverReached(outcome.reason);
@@ -175,10 +176,11 @@ export class JobRunner {
     } else if (outcome.type === "job.failed") {
       const { code, message, status } = outcome.error;
       log(`job ${id} failed: ${code}: ${message}`, { event: "job.failed", level: "warn", job_id: id, code });
-      streams.end(id, lease, { code, message, ...(status === undefined ? {} : { status }) });
-    } else streams.end(id, lease, null);
+      delivered = streams.end(id, lease, { code, message, ...(status === undefined ? {} : { status }) });
+    } else delivered = streams.end(id, lease, null);
     jobs.become(held, "reporting");
-    this.#report(held, outcome);
+    if (delivered === undefined) this.#report(held, outcome);
+    else void delivered.then(() => this.#report(held, outcome));
   }
 
   /** Its reader has left, and its run has ended. */

@@ -56,7 +56,7 @@ class FakeStreams implements Streams {
       },
     };
   }
-  end(jobId: string, lease: number, error: unknown): void {
+  end(jobId: string, lease: number, error: unknown): undefined {
     this.said.push(`${jobId} ${lease} end ${JSON.stringify(error)}`);
   }
   drop(jobId: string, lease: number): void {

@@ -87,14 +87,12 @@ export class DataLine implements Streams {
     return { write: (events) => this.#write(stream, events) };
   }
 
-  end(jobId: string, lease: number, error: StreamError | null): void {
+  end(jobId: string, lease: number, error: StreamError | null): Promise<unknown> | undefined {
     const stream = this.#streams.get(streamKey(jobId, lease));
-    if (stream === undefined) {
-      this.#fallback?.end(jobId, lease, error);
-      return;
-    }
+    if (stream === undefined) return this.#fallback?.end(jobId, lease, error);
     stream.ending = { error };
     if (stream.state === "begun") this.#deliver(stream);
+    return undefined;
   }
 
   drop(jobId: string, lease: number): void {
@@ -235,7 +233,7 @@ export class DataLine implements Streams {
       const { jobId, lease, waiting, ending, whenGone } = stream;
       stream.writer = fallback.open(jobId, lease, whenGone);
       void stream.writer.write(waiting);
-      if (ending !== null) fallback.end(jobId, lease, ending.error);
+      if (ending !== null) void fallback.end(jobId, lease, ending.error);
       this.#streams.delete(key);
     }
   }

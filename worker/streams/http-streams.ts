@@ -2,6 +2,7 @@
 // early when the stream has no reader. The job's report says how a stream ended.
 
 import type { StreamError } from "../../contract/data-line.ts";
+import { within } from "../../contract/text/within.ts";
 import { runtimeFetch } from "../runtimes/runtime-fetch.ts";
 import type { SessionSettings } from "../session/session.ts";
 import { type Streams, type StreamWriter, streamKey, type WhenGone } from "./streams.ts";
@@ -9,7 +10,10 @@ import { type Streams, type StreamWriter, streamKey, type WhenGone } from "./str
 /** With this much unsent, the runtime is not read further. */
 const FULL_BYTES = 1024 * 1024;
 
-type Open = { body: ReadableStreamDefaultController<Uint8Array>; halt: AbortController };
+/** A slow reader keeps no report longer than this. */
+const SENT_WITHIN_MS = 2_000;
+
+type Open = { body: ReadableStreamDefaultController<Uint8Array>; halt: AbortController; sent: Promise<void> };
 
 export class HttpStreams implements Streams {
   readonly #settings: SessionSettings;
@@ -38,13 +42,13 @@ export class HttpStreams implements Streams {
         },
         new ByteLengthQueuingStrategy({ highWaterMark: FULL_BYTES }),
       );
-      void this.#post(jobId, lease, body, halt.signal).then((isGone) => {
+      const sent = this.#post(jobId, lease, body, halt.signal).then((isGone) => {
         this.#open.delete(streamKey(jobId, lease));
         hasRoom();
         if (isGone) whenGone();
       });
       if (controller === null) throw new Error("a stream starts at once");
-      const opened = { body: controller as Open["body"], halt };
+      const opened = { body: controller as Open["body"], halt, sent };
       this.#open.set(streamKey(jobId, lease), opened);
       return opened;
     };
@@ -67,11 +71,13 @@ export class HttpStreams implements Streams {
   }
 
   /** An error is not an event: it is in the job's report. */
-  end(jobId: string, lease: number, error: StreamError | null): void {
+  end(jobId: string, lease: number, error: StreamError | null): Promise<unknown> | undefined {
     const stream = this.#open.get(streamKey(jobId, lease));
     this.#open.delete(streamKey(jobId, lease));
-    if (error === null) stream?.body.close();
-    else stream?.halt.abort();
+    if (error !== null) stream?.halt.abort();
+    if (error !== null || stream === undefined) return undefined;
+    stream.body.close();
+    return within(stream.sent, SENT_WITHIN_MS);
   }
 
   drop(jobId: string, lease: number): void {

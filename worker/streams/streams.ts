@@ -17,7 +17,8 @@ export type Streams = {
   /** A streamed job has arrived: open the line now, so that its first output does not wait for a handshake. */
   prepare: () => void;
   open: (jobId: string, lease: number, whenGone: WhenGone) => StreamWriter;
-  end: (jobId: string, lease: number, error: StreamError | null) => void;
+  /** A returned promise is settled when the coordinator has all of it: the job's report must not come before. */
+  end: (jobId: string, lease: number, error: StreamError | null) => Promise<unknown> | undefined;
   /** The stream is no longer this worker's: nothing more is written to it. */
   drop: (jobId: string, lease: number) => void;
   /** Sends what is ready and closes. */

@@ -206,8 +206,9 @@ describe("the data line", () => {
     writer.write([word("one")]);
     await eventually(() => expect(relay.posted.length).toBe(1));
     writer.write([word("two")]);
-    streams.end("a", 4, null);
-    await eventually(() => expect(relay.posted[0]?.text).toBe(word("one") + word("two")));
+    // What the job's report waits for.
+    await streams.end("a", 4, null);
+    expect(relay.posted[0]?.text).toBe(word("one") + word("two"));
     expect(relay.posted[0]?.path).toBe("/api/jobs/a/stream?lease=4");
     relay.answersEarly = 409;
     const whenGone = vi.fn();
