@@ -282,7 +282,7 @@ export const ATTACKS = {
   "bodies of as many values as are taken": { role: "client", clients: 4, run: postFull },
   "sockets that say as much as is read": { role: "worker", clients: 4, run: sayMuch },
   "1,000 sockets with an unfinished message": { role: "worker", clients: 4, run: leaveUnfinished },
-  "20,000 workers with the largest offers": { role: "worker", clients: 4, run: offerMuch },
+  "20,000 workers with the largest offers": { role: "worker", clients: 16, run: offerMuch },
   "a data line of invented jobs": { role: "worker", clients: 4, run: inventJobs },
   "a data line of tiny frames": { role: "worker", clients: 4, run: sendTinyFrames },
   "2,000 workers with data lines": { role: "worker", clients: 4, run: openLines },

@@ -10,8 +10,11 @@ import { type GroupedCall, NEXT } from "../../durable-objects/calls/grouped-call
 
 /** As many turns as one commit takes. */
 const MAX_CALLS_A_GROUP = 256;
-/** Bounds a message, and for how many ms others of this process wait for its turns; one call may have more alone. */
-const MAX_CHARS_A_GROUP = 256_000;
+/**
+ * Bounds a message, and for how many ms others of this process wait for its turns; one call may have more alone. A report
+ * of all that a worker offers takes half a microsecond a character.
+ */
+const MAX_CHARS_A_GROUP = { alone: 256_000, besideOthers: 16_000 };
 /** After this vital calls do not wait for the current group any longer. */
 const PATIENCE_MS = 20;
 
@@ -24,15 +27,21 @@ interface QueuedCall {
 
 export class CallGroup {
   readonly #send: (group: string) => Promise<readonly string[]>;
+  readonly #isBesideOthers: () => boolean;
   readonly #onIdle: () => void;
   #vital: QueuedCall[] = [];
   #waiting: QueuedCall[] = [];
   #underWay = 0;
   #impatience: NodeJS.Timeout | null = null;
 
-  /** `send` resolves to the line of each call's outcome. */
-  constructor(send: (group: string) => Promise<readonly string[]>, onIdle: () => void) {
+  /** `send` resolves to the line of each call's outcome; `isBesideOthers`: whether other tenants are active. */
+  constructor(
+    send: (group: string) => Promise<readonly string[]>,
+    onIdle: () => void,
+    isBesideOthers: () => boolean = () => false,
+  ) {
     this.#send = send;
+    this.#isBesideOthers = isBesideOthers;
     this.#onIdle = onIdle;
   }
 
@@ -61,9 +70,22 @@ export class CallGroup {
   }
 
   #sendNext(): Promise<() => void> | null {
-    const group = take(this.#vital);
-    group.push(...take(this.#waiting, group));
+    const group = this.#take(this.#vital);
+    group.push(...this.#take(this.#waiting, group));
     return group.length === 0 ? null : this.#sendOne(group);
+  }
+
+  /** The first calls of a queue that fit into a group beside those it has. */
+  #take(queue: QueuedCall[], before: readonly QueuedCall[] = []): QueuedCall[] {
+    const maxChars = this.#isBesideOthers() ? MAX_CHARS_A_GROUP.besideOthers : MAX_CHARS_A_GROUP.alone;
+    let chars = before.reduce((sum, { text }) => sum + text.length, 0);
+    let count = before.length;
+    for (const { text } of queue) {
+      chars += text.length;
+      if (count > 0 && (chars > maxChars || count === MAX_CALLS_A_GROUP)) break;
+      count += 1;
+    }
+    return queue.splice(0, count - before.length);
   }
 
   /** Sends one more message beside the current group, if a vital call still waits. */
@@ -76,7 +98,7 @@ export class CallGroup {
 
   async #runBeside(): Promise<void> {
     this.#underWay += 1;
-    const tell = await this.#sendOne(take(this.#vital));
+    const tell = await this.#sendOne(this.#take(this.#vital));
     tell();
     this.#leave();
   }
@@ -111,16 +133,4 @@ const tellAll = (group: readonly QueuedCall[], outcomes: readonly string[]): voi
     if (outcome === undefined) reject(new Error("the group's answer is incomplete"));
     else if (outcome !== NEXT) resolve(outcome);
   }
-};
-
-/** The first calls of a queue that fit into a group beside those it has. */
-const take = (queue: QueuedCall[], before: readonly QueuedCall[] = []): QueuedCall[] => {
-  let chars = before.reduce((sum, { text }) => sum + text.length, 0);
-  let count = before.length;
-  for (const { text } of queue) {
-    chars += text.length;
-    if (count > 0 && (chars > MAX_CHARS_A_GROUP || count === MAX_CALLS_A_GROUP)) break;
-    count += 1;
-  }
-  return queue.splice(0, count - before.length);
 };

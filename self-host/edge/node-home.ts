@@ -75,7 +75,11 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
     ...Object.fromEntries(
       plan.project.durableObjects.map(({ binding }) => [
         binding,
-        objectNamespace(binding, (name) => processWith(objects, name)),
+        objectNamespace(
+          binding,
+          (name) => processWith(objects, name),
+          (name) => turns.isBesideOthers(tenantOf(name)),
+        ),
       ]),
     ),
     ...Object.fromEntries(databases.map(([binding, connections]) => [binding, historyDatabase(connections)])),
@@ -130,10 +134,10 @@ const othersFirst = async (): Promise<void> => {
 };
 
 /** An object's name begins with its tenant's. */
-const processWith = (objects: readonly Objects[], name: string): ObjectProcess => {
-  const [tenant = ""] = name.split("/");
-  return (objects[shareOf(tenant, objects.length)] as Objects).process;
-};
+const tenantOf = (name: string): string => name.split("/")[0] ?? "";
+
+const processWith = (objects: readonly Objects[], name: string): ObjectProcess =>
+  (objects[shareOf(tenantOf(name), objects.length)] as Objects).process;
 
 const homeOf = (
   objects: readonly Objects[],

@@ -10,7 +10,12 @@ export const objectPath = (binding: string, name: string): string => `/${binding
 
 type Namespace = Pick<DurableObjectNamespace, "getByName" | "jurisdiction">;
 
-export const objectNamespace = (binding: string, processOf: (name: string) => ObjectProcess): Namespace => {
+/** `isBesideOthers`: whether other tenants than the object's are active. */
+export const objectNamespace = (
+  binding: string,
+  processOf: (name: string) => ObjectProcess,
+  isBesideOthers: (name: string) => boolean = () => false,
+): Namespace => {
   const groups = new Map<string, CallGroup>();
   const pathOf = (name: string): string => objectPath(binding, name);
 
@@ -20,6 +25,7 @@ export const objectNamespace = (binding: string, processOf: (name: string) => Ob
     const group = new CallGroup(
       (calls) => processOf(name).sendGroup(pathOf(name), calls),
       () => groups.delete(name),
+      () => isBesideOthers(name),
     );
     groups.set(name, group);
     return group;

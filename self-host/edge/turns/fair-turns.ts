@@ -117,6 +117,10 @@ export class FairTurns {
     this.#tenants = new Company(now);
   }
 
+  isBesideOthers(tenant: string): boolean {
+    return this.#tenants.isBesideOthers(tenant);
+  }
+
   /** Resolves when the tenant may go on; call the result to end the turn. Null for work that waits for none. */
   take(tenant: string, work: Work): Promise<() => void> | null {
     this.#tenants.note(tenant);

@@ -70,17 +70,27 @@ test("what arrives in one tick is one message, and what arrives while it is unde
   expect(await Promise.all(next)).toEqual(["3", "4"]);
 });
 
-test("long calls share a message only as far as others may wait for it; one that is longer goes alone", async () => {
-  const sent: number[] = [];
-  const send = async (group: string) => {
-    sent.push(idsIn(group).length);
-    return idsIn(group);
-  };
-  const group = new CallGroup(send, () => undefined);
-  const chars = [60_000, 60_000, 60_000, 60_000, 60_000, 900_000, 100];
-  await Promise.all(chars.map((length) => group.add(call("x".repeat(length)))));
-  expect(sent).toEqual([4, 1, 1, 1]);
-});
+test.each([
+  ["alone", 60_000, 4],
+  ["beside other tenants", 6_000, 2],
+])(
+  "long calls %s share a message only as far as others may wait for it; one that is longer goes alone",
+  async (where, long, together) => {
+    const sent: number[] = [];
+    const send = async (group: string) => {
+      sent.push(idsIn(group).length);
+      return idsIn(group);
+    };
+    const group = new CallGroup(
+      send,
+      () => undefined,
+      () => where !== "alone",
+    );
+    const chars = [...Array<number>(together + 1).fill(long), 900_000, 100];
+    await Promise.all(chars.map((length) => group.add(call("x".repeat(length)))));
+    expect(sent).toEqual([together, 1, 1, 1]);
+  },
+);
 
 test("the next message goes out before the callers of the last one are told", async () => {
   const told: string[] = [];
