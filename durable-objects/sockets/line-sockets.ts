@@ -69,7 +69,7 @@ class LineSocket implements TenantSocket {
   }
 
   send(text: string): void {
-    if (this.isOpen) this.#line.write((group) => group.add(this.#number, text));
+    if (this.isOpen) this.#line.write((group) => group.share(this.#number, text));
   }
 
   close(code: number, reason: string): void {

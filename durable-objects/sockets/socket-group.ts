@@ -33,6 +33,8 @@ interface Head {
 const NOT_TEXT = -1;
 /** A group with this much text is sent before more is added. */
 const FULL_CHARS = 1_000_000;
+/** What a message costs, however short: a group of empty ones must be full, too. */
+const CHARS_A_MESSAGE = 64;
 
 export const readSocketGroup = (message: string): SocketGroup => {
   const end = message.indexOf("\n");
@@ -46,9 +48,16 @@ export const readSocketGroup = (message: string): SocketGroup => {
   return { texts: shared, closes };
 };
 
+interface Gathered {
+  readonly text: string | null;
+  readonly sockets: number[];
+}
+
+const costOf = ({ text, sockets }: Gathered): number => (text?.length ?? 0) + sockets.length * CHARS_A_MESSAGE;
+
 /** Collects a group. */
 export class SocketGroupWriter {
-  readonly #texts: { text: string | null; sockets: number[] }[] = [];
+  readonly #texts: Gathered[] = [];
   readonly #closes: SocketClose[] = [];
   #chars = 0;
 
@@ -60,14 +69,20 @@ export class SocketGroupWriter {
     return this.#chars >= FULL_CHARS;
   }
 
-  /** A text that several sockets have in a row is written once. */
+  /** A text of one socket: whoever reads the group has it to read, also if the one before was the same. */
   add(socket: number, text: string | null): void {
+    const added = { text, sockets: [socket] };
+    this.#texts.push(added);
+    this.#chars += costOf(added);
+  }
+
+  /** A text that several sockets have in a row is written once. */
+  share(socket: number, text: string): void {
     const last = this.#texts.at(-1);
-    if (last?.text === text) last.sockets.push(socket);
-    else {
-      this.#texts.push({ text, sockets: [socket] });
-      this.#chars += text?.length ?? 0;
-    }
+    if (last?.text === text) {
+      last.sockets.push(socket);
+      this.#chars += CHARS_A_MESSAGE;
+    } else this.add(socket, text);
   }
 
   close(close: SocketClose): void {
@@ -76,20 +91,19 @@ export class SocketGroupWriter {
 
   /** The group's first text, and so many more that they have `mostChars` together; what is left is the next group. */
   take(mostChars: number = FULL_CHARS): TakenGroup {
-    const texts = this.#texts.splice(0, this.#countOf(mostChars));
+    const taken = this.#texts.splice(0, this.#countOf(mostChars));
     const closes = this.#texts.length === 0 ? this.#closes.splice(0) : [];
-    const head: Head = { texts: texts.map(({ text, sockets }) => [text?.length ?? NOT_TEXT, sockets]), closes };
-    const said = texts.map(({ text }) => text ?? "").join("");
-    this.#chars -= said.length;
+    const head: Head = { texts: taken.map(({ text, sockets }) => [text?.length ?? NOT_TEXT, sockets]), closes };
+    for (const text of taken) this.#chars -= costOf(text);
     const left = new Set(this.#texts.flatMap(({ sockets }) => sockets));
-    const whole = texts.flatMap(({ sockets }) => sockets).filter((socket) => !left.has(socket));
-    return { text: `${JSON.stringify(head)}\n${said}`, whole };
+    const whole = taken.flatMap(({ sockets }) => sockets).filter((socket) => !left.has(socket));
+    return { text: `${JSON.stringify(head)}\n${taken.map(({ text }) => text ?? "").join("")}`, whole };
   }
 
   #countOf(mostChars: number): number {
     let chars = 0;
-    const over = this.#texts.findIndex(({ text }, index) => {
-      chars += text?.length ?? 0;
+    const over = this.#texts.findIndex((text, index) => {
+      chars += costOf(text);
       return index > 0 && chars > mostChars;
     });
     return over < 0 ? this.#texts.length : over;

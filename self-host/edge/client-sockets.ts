@@ -70,8 +70,7 @@ export class ClientSockets {
   #lastNumber = 0;
   #isOver = false;
   #isTellScheduled = false;
-  /** A message waits for its turn, or is carried out. */
-  #isInTurn = false;
+  #awaitsTurn = false;
   #pingTimer: NodeJS.Timeout | null = null;
 
   constructor(line: ObjectCalls) {
@@ -156,6 +155,7 @@ export class ClientSockets {
   }
 
   #readAgain(): void {
+    if (this.#isBehind || this.#group.isFull) return;
     for (const socket of this.#paused) socket.resume();
     this.#paused.clear();
   }
@@ -178,11 +178,14 @@ export class ClientSockets {
     this.#pingTimer ??= setTimeout(() => this.#tellPings(), PINGS_TOLD_WITHIN_MS);
   }
 
+  /** Pings alone take no turn: idle workers' tenants are no company that others must leave room for. */
   #tellPings(): void {
     this.#pingTimer = null;
-    for (const number of this.#pinged) this.#group.add(number, PING);
+    const isAllPings = this.#group.isEmpty;
+    for (const number of this.#pinged) this.#group.share(number, PING);
     this.#pinged.clear();
-    this.#tell();
+    if (isAllPings && !this.#isBehind) this.#tellNow();
+    else this.#tell();
   }
 
   #left(number: number, code: number, reason: string): void {
@@ -190,7 +193,7 @@ export class ClientSockets {
     if (this.#isOver || seat === undefined) return;
     this.#seats.delete(number);
     if (seat.socket !== null) this.#paused.delete(seat.socket);
-    if (this.#pinged.delete(number)) this.#group.add(number, PING);
+    if (this.#pinged.delete(number)) this.#group.share(number, PING);
     this.#group.close({ socket: number, code, reason });
     this.#tellSoon();
   }
@@ -206,11 +209,16 @@ export class ClientSockets {
   }
 
   #tell(): void {
-    while (!(this.#group.isEmpty || this.#isOver || this.#isInTurn || this.#isBehind)) {
+    while (!(this.#group.isEmpty || this.#isOver || this.#awaitsTurn || this.#isBehind)) {
       const turn = this.#line.takeTurn();
-      if (turn === null) this.#line.tell(SOCKETS, this.#taken());
+      if (turn === null) this.#tellNow();
       else void this.#tellInTurn(turn);
     }
+  }
+
+  #tellNow(): void {
+    this.#line.tell(SOCKETS, this.#taken());
+    this.#readAgain();
   }
 
   #taken(mostChars?: number): string {
@@ -219,15 +227,17 @@ export class ClientSockets {
     return text;
   }
 
+  /** What comes next waits for a turn of its own, which begins when this one ends. */
   async #tellInTurn(turn: Promise<() => void>): Promise<void> {
-    this.#isInTurn = true;
-    const end = await turn;
-    const carriedOut = this.#isOver ? null : this.#line.ask(SOCKETS, this.#taken(CHARS_A_TURN));
-    if (!this.#isBehind && !this.#group.isFull) this.#readAgain();
+    this.#awaitsTurn = true;
+    // A turn that is refused, because this process stood still, is none: what was said is not lost.
+    const end = await turn.catch(() => null);
+    this.#awaitsTurn = false;
+    if (this.#isOver) return end?.();
+    const carriedOut = this.#line.ask(SOCKETS, this.#taken(CHARS_A_TURN));
     // A line that ends takes its sockets with it.
-    await carriedOut?.catch(() => undefined);
-    end();
-    this.#isInTurn = false;
+    void carriedOut.catch(() => undefined).then(() => end?.());
+    this.#readAgain();
     this.#tell();
   }
 }

@@ -2,10 +2,11 @@
 // becomes of clients that write too much.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { OPEN_SOCKET, SOCKETS } from "../../../durable-objects/sockets/object-line.ts";
 import { readSocketGroup, type SocketGroup, SocketGroupWriter } from "../../../durable-objects/sockets/socket-group.ts";
 import { type ClientSocket, ClientSockets } from "../../../self-host/edge/client-sockets.ts";
+import { FairTurns } from "../../../self-host/edge/turns/fair-turns.ts";
 
 const OPENING = { credential: { kind: "key", id: "k", hash: "h" } as const, instance: "w" };
 const MANY_BYTES = 64 * 1024 * 1024;
@@ -36,9 +37,8 @@ class FakeClient implements ClientSocket {
 }
 
 let told: SocketGroup[];
-/** Messages that the object has not answered, and turns that have ended. */
+/** Messages that the object has not answered. */
 let asked: (() => void)[];
-let ended: number;
 let takeTurn: () => Promise<() => void> | null;
 let unsentBytes: number;
 /** How the object answers an opening. */
@@ -50,7 +50,6 @@ beforeEach(() => {
   told = groups;
   unsentBytes = 0;
   asked = [];
-  ended = 0;
   takeTurn = () => null;
   answer = async () => ({ ok: true, value: null });
   sockets = new ClientSockets({
@@ -118,6 +117,7 @@ describe("what clients say", () => {
     unsentBytes = MANY_BYTES;
     one.say("a");
     expect([one.isPaused, two.isPaused]).toEqual([true, false]);
+    unsentBytes = 0;
     sockets.resume();
     expect(one.isPaused).toBe(false);
   });
@@ -128,6 +128,7 @@ describe("what clients say", () => {
     one.say("a");
     two.say("a");
     two.leave(1006, "");
+    unsentBytes = 0;
     sockets.resume();
     expect([one.isPaused, two.isPaused]).toEqual([false, true]);
     one.pause();
@@ -163,7 +164,7 @@ describe("what the object says", () => {
     sockets.take(
       group((writer) => {
         writer.add(1, "job");
-        for (const socket of [1, 3]) writer.add(socket, "halt");
+        for (const socket of [1, 3]) writer.share(socket, "halt");
         writer.close({ socket: 3, code: 4401, reason: "ended" });
       }),
     );
@@ -233,28 +234,81 @@ describe("a socket", () => {
 });
 
 describe("beside other tenants", () => {
-  const beside = (): Promise<() => void> =>
-    Promise.resolve(() => {
-      ended += 1;
-    });
+  const TURN_ENDS_AFTER_MS = 50;
+  let turns: FairTurns;
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    turns = new FairTurns(() => nowAt);
+    let nowAt = 0;
+    takeTurn = () => {
+      turns.take("other", "usual");
+      return turns.take("a", "telling");
+    };
+    passes = (ms) => {
+      nowAt += ms;
+      vi.advanceTimersByTime(ms);
+    };
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  let passes: (ms: number) => void;
+  const textsOf = () => told.map(({ texts }) => texts.map(({ text }) => text));
 
   it("the object is told the next message when the one before was carried out", async () => {
-    takeTurn = beside;
     const one = await opened();
     one.say("a");
     await tick();
     one.say("b");
     one.say("c");
     await tick();
-    const textsOf = () => told.map(({ texts }) => texts.map(({ text }) => text));
-    expect([textsOf(), ended]).toEqual([[["a"]], 0]);
+    expect(textsOf()).toEqual([["a"]]);
     asked[0]?.();
     await tick();
-    expect([textsOf(), ended]).toEqual([[["a"], ["b", "c"]], 1]);
+    expect(textsOf()).toEqual([["a"], ["b", "c"]]);
+  });
+
+  it("one message that takes very long, because history does not answer, holds up the others for a moment", async () => {
+    const one = await opened();
+    for (const text of ["waits for history", "next"]) {
+      one.say(text);
+      await tick();
+    }
+    expect(textsOf()).toEqual([["waits for history"]]);
+    passes(TURN_ENDS_AFTER_MS);
+    passes(2 * TURN_ENDS_AFTER_MS);
+    await tick();
+    expect(textsOf()).toEqual([["waits for history"], ["next"]]);
+  });
+
+  it("a turn that is refused, because the process stood still, loses nothing", async () => {
+    takeTurn = () => Promise.reject(new Error("rate_limited"));
+    const one = await opened();
+    for (const text of ["a", "b"]) {
+      one.say(text);
+      await tick();
+    }
+    expect(textsOf()).toEqual([["a"], ["b"]]);
+  });
+
+  it("pings alone take no turn, and make no tenant an active one", async () => {
+    let taken = 0;
+    takeTurn = () => {
+      taken += 1;
+      return null;
+    };
+    const one = await opened();
+    one.say("ping");
+    passes(1_000);
+    await tick();
+    expect([textsOf(), taken]).toEqual([[["ping"]], 0]);
+    one.say("ping");
+    one.say("a");
+    await tick();
+    expect([textsOf().flat(), taken]).toEqual([["ping", "a"], 1]);
   });
 
   it("it is told little at a time, or one long text, and nothing is lost", async () => {
-    takeTurn = beside;
     const one = await opened();
     const long = "x".repeat(200_000);
     for (const text of ["a", long, "b", "c"]) one.say(text);
@@ -263,12 +317,30 @@ describe("beside other tenants", () => {
       await tick();
       asked[at]?.();
     }
-    expect(told.map(({ texts }) => texts.map(({ text }) => text))).toEqual([["a"], [long], ["b", "c"]]);
+    expect(textsOf()).toEqual([["a"], [long], ["b", "c"]]);
     expect(told.map(({ closes }) => closes.length)).toEqual([0, 0, 1]);
   });
 
+  it("what many clients say alike is as much as if they said different things", async () => {
+    const clients = await Promise.all(Array.from({ length: 10 }, opened));
+    const alike = "x".repeat(40_000);
+    for (const client of clients) client.say(alike);
+    for (let at = 0; at < 10; at += 1) {
+      await tick();
+      asked[at]?.();
+    }
+    expect(told.map(({ texts }) => texts.flatMap(({ sockets }) => sockets))).toEqual(clients.map((_, at) => [at + 1]));
+  });
+
+  it("clients that say very much of nothing are not read on", async () => {
+    const one = await opened();
+    one.say("a");
+    await tick();
+    for (let count = 0; count < 20_000; count += 1) one.say("");
+    expect(one.isPaused).toBe(true);
+  });
+
   it("clients that say more than a message holds are read on when most of it was told", async () => {
-    takeTurn = beside;
     const [one, two] = [await opened(), await opened()];
     one.say("a");
     await tick();
@@ -293,5 +365,18 @@ describe("beside other tenants", () => {
       [false, 0],
     ]);
     expect((await carryOut(2))[1]).toEqual([false, 1]);
+  });
+
+  it("clients that wait for a turn are read on when the tenant is alone again", async () => {
+    const one = await opened();
+    one.say("a");
+    await tick();
+    one.say("x".repeat(1_100_000));
+    expect(one.isPaused).toBe(true);
+    takeTurn = () => null;
+    passes(TURN_ENDS_AFTER_MS);
+    passes(2 * TURN_ENDS_AFTER_MS);
+    await tick();
+    expect([one.isPaused, told.length]).toEqual([false, 2]);
   });
 });

@@ -26,7 +26,8 @@ describe("a group", () => {
       const sent = new Map<number, (string | null)[]>();
       for (let count = next(200); count >= 0; count -= 1) {
         const [socket, text = null] = [next(5), TEXTS[next(TEXTS.length)]];
-        writer.add(socket, text);
+        if (text === null || next(2) === 0) writer.add(socket, text);
+        else writer.share(socket, text);
         sent.set(socket, [...(sent.get(socket) ?? []), text]);
       }
       expect(perSocket(writer.take().text)).toEqual(sent);
@@ -37,7 +38,7 @@ describe("a group", () => {
   it("has a text once that many sockets are sent in a row", () => {
     const writer = new SocketGroupWriter();
     const text = "x".repeat(1_000);
-    for (let socket = 0; socket < 500; socket += 1) writer.add(socket, text);
+    for (let socket = 0; socket < 500; socket += 1) writer.share(socket, text);
     expect(writer.isFull).toBe(false);
     const message = writer.take().text;
     expect(message.length).toBeLessThan(5_000);
@@ -45,13 +46,20 @@ describe("a group", () => {
     expect(perSocket(message).size).toBe(500);
   });
 
-  it("is full with a million characters of text, and the next one begins empty", () => {
+  it("has a text as often as it was said", () => {
+    const writer = new SocketGroupWriter();
+    for (const socket of [1, 2]) writer.add(socket, "x");
+    expect(readSocketGroup(writer.take().text).texts).toHaveLength(2);
+  });
+
+  it("is full with a million characters of text, of which a message has some beside it, and the next begins empty", () => {
     const writer = new SocketGroupWriter();
     for (let group = 0; group < 2; group += 1) {
-      writer.add(1, "x".repeat(999_999));
+      writer.add(1, "x".repeat(999_743));
       writer.add(2, null);
+      writer.share(3, "y");
       expect(writer.isFull).toBe(false);
-      writer.add(1, "y");
+      writer.share(4, "y");
       expect(writer.isFull).toBe(true);
       writer.take().text;
     }
