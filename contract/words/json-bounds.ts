@@ -126,6 +126,7 @@ const endOfText = (text: string, from: number, tally: JsonTally): number => {
     if (char !== BACKSLASH) continue;
     hasEscape = true;
     at += 1;
+    hash = mixed(hash, text.charCodeAt(at));
   }
   tally.text(hash, at - from, hasEscape);
   return at;

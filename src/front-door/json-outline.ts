@@ -50,6 +50,8 @@ export class JsonOutline {
   readonly #tally = new JsonTally(true);
   #isInString = false;
   #textBytes = 0;
+  /** Bytes of its characters beside each one's first. */
+  #furtherBytes = 0;
   #textHash = 0;
   #hasEscape = false;
   #keptTextBytes = KEPT_TEXT_BYTES;
@@ -105,6 +107,7 @@ export class JsonOutline {
   #beginText(): void {
     this.#isInString = true;
     this.#textBytes = 0;
+    this.#furtherBytes = 0;
     this.#textHash = this.#tally.seed;
     this.#hasEscape = false;
     const isShort = this.#keptBytes > MANY_KEPT_BYTES && this.#tally.depth > 1;
@@ -122,24 +125,28 @@ export class JsonOutline {
     const room = this.#isCut ? chunk.length - from : this.#keptTextBytes - this.#textBytes;
     const to = Math.min(chunk.length, from + room);
     let hash = this.#textHash;
+    let furtherBytes = 0;
     let at = from;
     for (; at < to; at += 1) {
       const byte = chunk[at] as number;
       if (byte === QUOTE || byte === BACKSLASH || byte < FIRST_PRINTABLE) break;
       hash = mixed(hash, byte);
+      if (isContinuation(byte)) furtherBytes += 1;
     }
     this.#textHash = hash;
+    this.#furtherBytes += furtherBytes;
     this.#textBytes += at - from;
     return at;
   }
 
   #readText(byte: number, at: number, chunk: Uint8Array): void {
     this.#textBytes += 1;
+    if (isContinuation(byte)) this.#furtherBytes += 1;
     this.#textHash = mixed(this.#textHash, byte);
     if (this.#hexLeft > 0 || this.#isEscaped) this.#readEscape(byte);
     else if (byte === QUOTE) {
       this.#isInString = false;
-      this.#tally.text(this.#textHash, this.#textBytes - 1, this.#hasEscape);
+      this.#tally.text(this.#textHash, this.#textBytes - 1 - this.#furtherBytes, this.#hasEscape);
       if (this.#isCut) this.#keptFrom = at;
       this.#isCut = false;
       return;

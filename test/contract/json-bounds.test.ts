@@ -32,6 +32,10 @@ it.each([
   expect(jsonExcess(text)).toBeNull();
 });
 
+const ESCAPES = [...'nrtbf/\\"'];
+const onlyEscapes = (index: number): string =>
+  [..."123456"].map((_, at) => `\\${ESCAPES[(index >> (3 * at)) & 7]}`).join("");
+
 const TWICE = 2 * MAX_JSON_WORDS;
 
 it.each([
@@ -39,6 +43,11 @@ it.each([
   ["more lists and objects", many(MAX_JSON_LISTS, () => ({})), "65536 lists and objects"],
   ["more different short texts", many(TWICE, (index) => word(index)), "32768 different names and texts"],
   ["more different short texts with escapes", many(TWICE, (index) => `\u0001${word(index)}`), "32768 different names"],
+  [
+    "more different short texts that only have escapes",
+    `[${Array.from({ length: TWICE }, (_, index) => `"${onlyEscapes(index)}"`)}]`,
+    "32768 different names",
+  ],
   ["more different names", named(TWICE, (index) => word(index)), "32768 different names"],
   ["more different long names", named(TWICE, (index) => word(index, 40)), "32768 different names"],
   ["too deep a list, which is closed again", `${"[".repeat(65)}${"]".repeat(65)}`, "deeper than 64 levels"],

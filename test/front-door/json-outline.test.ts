@@ -81,6 +81,11 @@ describe("a body is refused", () => {
       "must not have more than 32768 different names and texts",
     ],
     [
+      "with more different short texts in another script than the bound",
+      JSON.stringify(Array.from({ length: 2 * MAX_JSON_WORDS }, (_, index) => `\u6f22\u5b57${index}`)),
+      "must not have more than 32768 different names and texts",
+    ],
+    [
       "with more different long names than the bound",
       JSON.stringify(Array.from({ length: 2 * MAX_JSON_WORDS }, (_, index) => ({ [`a longer name ${index}`]: 1 }))),
       "must not have more than 32768 different names and texts",
