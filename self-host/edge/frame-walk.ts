@@ -26,6 +26,11 @@ export class FrameWalk {
     return this.isBetween && this.#isLast;
   }
 
+  /** Whether the last frame whose header has come is a close, a ping or a pong. */
+  get isControl(): boolean {
+    return this.opcode >= FIRST_CONTROL_OPCODE;
+  }
+
   /** Goes on to the end of the header or the payload that comes at `at`, or of the bytes; returns where that is. */
   step(bytes: Buffer, at: number): number {
     if (this.#remaining === 0) return at + this.#takeHeader(bytes.subarray(at, at + MAX_HEADER_BYTES));
@@ -45,7 +50,7 @@ export class FrameWalk {
     if (isWhole) {
       this.#remaining = payloadBytes(header) + ((header[1] ?? 0) & IS_MASKED ? MASK_BYTES : 0);
       this.opcode = (header[0] ?? 0) & 0x0f;
-      if (this.opcode < FIRST_CONTROL_OPCODE) this.#isLast = ((header[0] ?? 0) & IS_LAST) !== 0;
+      if (!this.isControl) this.#isLast = ((header[0] ?? 0) & IS_LAST) !== 0;
     }
     return header.length - had;
   }

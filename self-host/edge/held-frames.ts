@@ -80,6 +80,11 @@ export class SocketFrames {
     this.#count = count;
   }
 
+  /** Whether its client has a message to end. */
+  get isUnfinished(): boolean {
+    return this.#unfinished > 0;
+  }
+
   /** Bytes have come. */
   take(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; ) {
@@ -87,7 +92,8 @@ export class SocketFrames {
       this.#unfinished += next - at;
       at = next;
       if (!this.#walk.isWhole) continue;
-      this.#untold += this.#unfinished;
+      // A control frame is answered here, and nobody is told of it.
+      if (!this.#walk.isControl) this.#untold += this.#unfinished;
       this.#unfinished = 0;
     }
     this.#tell();
@@ -166,6 +172,12 @@ class TenantFrames {
     this.#read(first);
     if (!isNew && this.#ending !== undefined) return;
     clearTimeout(this.#ending);
-    this.#ending = setTimeout(() => first.reading.cut(), ENDS_WITHIN_MS).unref();
+    this.#ending = setTimeout(() => this.#cut(first), ENDS_WITHIN_MS).unref();
+  }
+
+  /** One whose message is whole waits for the object, too. */
+  #cut(first: SocketFrames): void {
+    this.#ending = undefined;
+    if (first.isUnfinished) first.reading.cut();
   }
 }

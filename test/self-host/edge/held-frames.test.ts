@@ -86,6 +86,17 @@ describe("messages that have begun", () => {
     expect(states(clients).slice(0, 3)).toEqual(["cut", "cut", "read"]);
   });
 
+  it("and are whole, because the object is late, are never cut off, and neither is the next at once", () => {
+    const clients = Array.from({ length: 5 }, () => clientOf("a"));
+    for (const { frames } of clients) frames.take(frame(SHARE));
+    vi.advanceTimersByTime(60_000);
+    expect(states(clients)).toEqual(["read", "read", "read", "waits", "waits"]);
+    clients[0]?.frames.told();
+    clients[1]?.frames.take(frame(SHARE, 1));
+    vi.advanceTimersByTime(9_000);
+    expect(clients.some(({ state }) => state === "cut")).toBe(false);
+  });
+
   it("and keep no other waiting are never cut off", () => {
     const client = clientOf("a");
     client.frames.take(frame(SHARE, 1_000_000));
@@ -117,6 +128,13 @@ it("short messages, whole ones that were told, and closed sockets count for noth
   const last = clientOf("a");
   last.frames.take(frame(2 * SHARE, SHARE));
   expect(last.state).toBe("read");
+});
+
+it("pings, which the object is not told of, count for nothing", () => {
+  const [pinging, other] = [clientOf("a"), clientOf("a")];
+  for (let count = 0; count < 40; count += 1) pinging.frames.take(frame(1_000_000, 1_000_000, 0x89));
+  other.frames.take(frame(SHARE, 1_000_000));
+  expect(states([pinging, other])).toEqual(["read", "read"]);
 });
 
 it("what a line's messages make the objects' process hold is passed on in the same way", async () => {
