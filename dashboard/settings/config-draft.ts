@@ -10,10 +10,21 @@ import { whenUserChanges } from "../state/session.ts";
 
 const TYPING_MS = 400;
 
-/** Edited text that is not saved yet; kept while another page is shown. */
-export const unsaved = signal<string | null>(null);
+export interface StoredConfig {
+  readonly text: string;
+  readonly etag: string | null;
+}
 
-const FORM = "config";
+export interface Draft {
+  readonly text: string;
+  /** What it changes: a version that was saved since is not overwritten with it. */
+  readonly over: StoredConfig;
+}
+
+/** Edited text that is not saved yet; kept while another page is shown. */
+export const unsaved = signal<Draft | null>(null);
+
+const FORM = "config.yaml";
 
 whenUserChanges(() => {
   if (unsaved.peek() !== null) keepDraft(FORM, unsaved.peek());
@@ -23,18 +34,13 @@ whenUserChanges(() => {
 /** What was not saved when the session ended. */
 export const useKeptDraft = (): void =>
   useLayoutEffect(() => {
-    unsaved.value ??= takeDraft<string>(FORM);
+    unsaved.value ??= takeDraft<Draft>(FORM);
   }, []);
 
 /** The browser asks before it closes the page. */
 addEventListener("beforeunload", (event) => {
   if (unsaved.peek() !== null) event.preventDefault();
 });
-
-export interface StoredConfig {
-  readonly text: string;
-  readonly etag: string | null;
-}
 
 export const readConfig = async (signal?: AbortSignal): Promise<StoredConfig> => {
   const { document, etag } = await api.config.getYaml({ signal });

@@ -72,11 +72,12 @@ const SaveDialog = ({
   );
 };
 
-const Editor = ({ stored, reload }: { stored: StoredConfig; reload: () => void }) => {
+const Editor = ({ newest, reload }: { newest: StoredConfig; reload: () => void }) => {
   useKeptDraft();
-  const draft = unsaved.value ?? stored.text;
+  const stored = unsaved.value?.over ?? newest;
+  const draft = unsaved.value?.text ?? stored.text;
   const setDraft = (text: string): void => {
-    unsaved.value = text === stored.text ? null : text;
+    unsaved.value = text === stored.text ? null : { text, over: stored };
   };
   const [isSaving, setSaving] = useState(false);
   const check = useConfigCheck(draft, stored.text);
@@ -143,7 +144,7 @@ export const SettingsConfig = () => {
     <Page title="Settings">
       <SettingsTabs />
       <Problem error={error} retry={reload} />
-      {data === null ? error === null && <Loading what="the config" /> : <Editor stored={data} reload={reload} />}
+      {data === null ? error === null && <Loading what="the config" /> : <Editor newest={data} reload={reload} />}
     </Page>
   );
 };

@@ -186,6 +186,22 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await expect.poll(() => editor.inputValue()).toContain("max_attempts: 3");
   });
 
+  it("a config is not saved over what somebody else saved while another page was looked at", async () => {
+    const { page } = await world.open("settings");
+    const editor = page.getByLabel("Config as YAML");
+    await editor.fill(`${await editor.inputValue()}# a note\n`);
+    await page.getByRole("link", { name: "Fleet", exact: true }).click();
+    await page.getByRole("heading", { name: "Fleet" }).waitFor();
+    await world.call("PUT", "/config", { jobs: { max_attempts: 9 } });
+    await page.getByRole("link", { name: "Settings", exact: true }).click();
+    await page.getByRole("button", { name: "Review and save" }).click();
+    await page.getByRole("dialog").getByText("# a note").waitFor();
+    expect(await page.getByRole("dialog").getByText("max_attempts").count()).toBe(0);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Someone else saved another config meanwhile").waitFor();
+    expect((await world.call<{ jobs: { max_attempts: number } }>("GET", "/config")).jobs.max_attempts).toBe(9);
+  });
+
   it("a key is created, shown once, rotated and revoked, and the audit log has it", async () => {
     const { page, faults } = await world.open("settings/keys");
     await page.getByRole("button", { name: "New key" }).click();
