@@ -38,6 +38,7 @@ interface Sums {
   readonly workers: number;
   readonly present: number;
   readonly active: number;
+  readonly places: number;
   readonly free: number;
   readonly unavailable: number;
   readonly paused: number;
@@ -50,7 +51,8 @@ const sumsOf = ({ fleet }: LineFacts): Sums => {
   const present = workers - sum((one) => one.offline);
   const [paused, unavailable] = [sum((one) => one.paused), sum((one) => one.unavailable)];
   const free = sum((one) => Math.max(0, one.places - one.load));
-  return { workers, present, active: present - paused - unavailable, free, unavailable, paused };
+  const active = present - paused - unavailable;
+  return { workers, present, active, places: sum((one) => one.places), free, unavailable, paused };
 };
 
 type Rule = (facts: LineFacts, sums: Sums) => string | null;
@@ -73,6 +75,8 @@ const CAUTIONS: readonly Rule[] = [
   (_, { active }) => (active === 0 ? "every worker is paused" : null),
   ({ budgetReached }) =>
     budgetReached === null ? null : `the ${budgetReached.period}'s budget of ${usd(budgetReached.limitUsd)} is reached`,
+  // A worker that shuts down offers none.
+  (_, { places }) => (places === 0 ? "no worker offers a place" : null),
   (_, { free }) => (free === 0 ? "every worker is at capacity" : null),
   ({ longestWait, nowAt }) =>
     longestWait !== null && nowAt - longestWait.oldestAt > WAIT_WORTH_A_LAMP_MS

@@ -28,6 +28,7 @@ const CASES: [name: string, facts: Partial<LineFacts>, says: string][] = [
   ["all away", { fleet: [pool({ offline: 2, places: 0, load: 0 })] }, "Stop: every worker is offline"],
   ["all unavailable", { fleet: [pool({ unavailable: 2, places: 0, load: 0 })] }, "Stop: every worker is unavailable"],
   ["all paused", { fleet: [pool({ paused: 2, places: 0, load: 0 })] }, "Caution: every worker is paused"],
+  ["all shut down", { fleet: [pool({ places: 0, load: 0 })] }, "Caution: no worker offers a place"],
   ["all busy", { fleet: [pool({ load: 4 })] }, "Caution: every worker is at capacity"],
   [
     "jobs that wait beside free places",
