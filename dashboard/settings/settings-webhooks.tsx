@@ -41,16 +41,17 @@ const Actions = ({ webhook, onOpen, onDone, onTested }: ItemProps & { onTested: 
         type="button"
         class="button small"
         aria-expanded={isShown}
+        aria-label={`Deliveries to ${webhook.url}`}
         onClick={() => refine({ webhook: isShown ? null : webhook.id, offset: null })}
       >
         Deliveries
       </button>
       {webhook.enabled ? (
-        <button type="button" class="button small" onClick={test}>
+        <button type="button" class="button small" aria-label={`Test ${webhook.url}`} onClick={test}>
           Test
         </button>
       ) : (
-        <button type="button" class="button small primary" onClick={enable}>
+        <button type="button" class="button small primary" aria-label={`Enable ${webhook.url}`} onClick={enable}>
           Enable
         </button>
       )}
@@ -65,6 +66,7 @@ const Actions = ({ webhook, onOpen, onDone, onTested }: ItemProps & { onTested: 
           key={kind}
           type="button"
           class={`button small${kind === "remove" ? " danger" : ""}`}
+          aria-label={`${label} ${webhook.url}`}
           onClick={() => onOpen({ kind, webhook })}
         >
           {label}

@@ -111,7 +111,7 @@ export const RotateWebhookDialog = ({
     onConfirm={async () => onMade(await api.webhooks.rotate(webhook.id))}
     onClose={onClose}
   >
-    <p>Both secrets sign for 24 hours, so that the endpoint can change without losing an event.</p>
+    <p>Both secrets sign for 24 hours, so that {webhook.url} can change without losing an event.</p>
   </Confirm>
 );
 

@@ -115,11 +115,15 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     const secret = (await page.locator(".secret").textContent()) ?? "";
     expect(secret).toMatch(/^whsec_/);
     await page.getByRole("button", { name: "I have saved it" }).click();
-    await page.getByRole("button", { name: "Test" }).click();
+    // With several endpoints a button's name says which it is for.
+    const named = (label: string) => page.getByRole("button", { name: `${label} https://signalbox.invalid/hook` });
+    for (const label of ["Deliveries to", "Edit", "Delete"]) expect(await named(label).count()).toBe(1);
+    await named("Test").click();
     await page.getByText("webhook.test", { exact: true }).first().waitFor();
     await page.getByRole("button", { name: /^Redeliver webhook.test/ }).click();
     await page.getByText("It is sent again.").waitFor();
-    await page.getByRole("button", { name: "Rotate" }).click();
+    await named("Rotate").click();
+    await page.getByRole("dialog").getByText("https://signalbox.invalid/hook").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
     await page.getByText("Copy it now").waitFor();
     expect(await page.locator(".secret").textContent()).not.toBe(secret);
