@@ -7,6 +7,7 @@ import { Confirm } from "../parts/dialog.tsx";
 import { ForOperators } from "../parts/for-operators.tsx";
 import { go, href } from "../router.ts";
 import { attempt, tell } from "../state/notice.ts";
+import { runNow } from "./run-now.ts";
 
 export const ScheduleActions = ({
   schedule,
@@ -27,12 +28,7 @@ export const ScheduleActions = ({
   };
   return (
     <ForOperators>
-      <button
-        type="button"
-        class={size}
-        aria-label={`Run now: ${name}`}
-        onClick={() => act(() => api.schedules.run(name), `${name} runs now.`)}
-      >
+      <button type="button" class={size} aria-label={`Run now: ${name}`} onClick={() => void runNow(name).then(onDone)}>
         Run now
       </button>
       <button

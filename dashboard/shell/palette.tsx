@@ -9,6 +9,7 @@ import { shortened } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { PauseDialog } from "../parts/worker-actions.tsx";
 import { go, href } from "../router.ts";
+import { runNow } from "../schedules/run-now.ts";
 import { settingsPages } from "../settings/settings-tabs.tsx";
 import { isHalted } from "../state/board.ts";
 import { useLoad, useSettled } from "../state/load.ts";
@@ -102,7 +103,7 @@ const jobCommands = (words: string, found: readonly FoundJob[]): Command[] => [
 
 const run = (name: string) => (): void => {
   open.value = null;
-  void attempt(() => api.schedules.run(name), `${name} runs now.`);
+  void runNow(name);
 };
 
 const thingCommands = (things: readonly Thing[]): Command[] =>

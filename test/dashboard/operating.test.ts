@@ -130,6 +130,10 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByText("1–1 of 1 run", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Pause: weekly-report" }).click();
     await page.getByText("It is paused. Resume it").waitFor();
+    await world.call("POST", "/killswitch", { level: 2, reason: "a manual run is skipped" });
+    await page.getByRole("button", { name: "Run now: weekly-report" }).click();
+    await page.getByText("weekly-report did not run: killswitch level 2.").waitFor();
+    await world.call("DELETE", "/killswitch?resume_all=true");
     expect(faults()).toEqual([]);
   });
 
