@@ -48,7 +48,11 @@ const Row = ({ worker, isChosen, onChoose, onDone }: RowProps) => {
           <LongName name={worker.instance} />
         </a>
         {worker.edge && <span class="row-note dim">called by the coordinator itself</span>}
-        {why !== null && <span class="row-note tone-caution">{withLocalTimes(why)}</span>}
+        {why !== null && (
+          <span class="row-note tone-caution" title={withLocalTimes(why)}>
+            {withLocalTimes(why)}
+          </span>
+        )}
       </td>
       {chosenColumns().map(({ title, class: kind, cell }) => (
         <td key={title} class={kind}>

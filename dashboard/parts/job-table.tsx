@@ -85,7 +85,11 @@ const Row = ({ job, selection, onOpen }: RowProps) => (
     </td>
     <td class="cell-wide cell-asks">
       <span class="stack">
-        <span>{job.provider ?? <span class="dim">any provider</span>}</span>
+        {job.provider === null ? (
+          <span class="dim">any provider</span>
+        ) : (
+          <span title={job.provider}>{job.provider}</span>
+        )}
         {job.model !== null && (
           <span class="row-note dim" title={job.model}>
             {job.model}

@@ -298,6 +298,11 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
   const { id: batch } = await call<{ id: string }>("POST", "/v1/batches", asked);
   const long = { instance: `${"rack.".repeat(25)}box`, provider: "vllm", tags: `gpu,${longTag}`, concurrency: 1000 };
   await call("POST", "/presence", long);
+  const { id: given } = await call<{ id: string }>("POST", "/api/jobs", { prompt: "Taken", provider: "vllm" });
+  await call("POST", `/api/workers/${long.instance}/pause`, { reason: "r".repeat(200) });
+  const longProvider = "p".repeat(64);
+  await call("POST", "/api/jobs", { prompt: "Waits for a provider", provider: longProvider });
+  await call("POST", "/api/keys", { name: "k".repeat(100), role: "client" });
   const owner = { instance: "garage", provider: "ollama", models: ["llama3.2"], can: ["pull", "load"] };
   await call("POST", "/presence", { ...owner, on_disk: [{ model: "llama3.2", bytes: 2e9 }], loaded: [] });
   const pull = { action: "pull", model: longTag };
@@ -309,13 +314,15 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
   await call("POST", "/api/webhooks", { url: "https://signalbox.invalid/hook", events, tags: [longTag], description });
   const { id: subscription } = await call<{ id: string }>("POST", "/catalog/subscriptions", { provider: "openai" });
   const { workers } = await call<{ workers: { instance: string }[] }>("GET", "/api/workers");
-  await call("PUT", "/config", { budget: { day_usd: 5 } });
+  const providers = { [longProvider]: { budget: { day_usd: 5 } } };
+  await call("PUT", "/config", { budget: { day_usd: 5 }, providers });
   Object.assign(places, {
     overview: "",
     jobs: "jobs",
     "a filter that nothing matches": "jobs?tag=nothing",
     "a job that is done": `jobs/${done}`,
     "a job that waits": `jobs/${waiting}`,
+    "a job that a worker has": `jobs/${given}`,
     "a job that is not": "jobs/nothing",
     "new job": "jobs/new",
     fleet: "fleet",
@@ -325,6 +332,7 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
     webhooks: "settings/webhooks",
     "cost by model": "cost?range=yesterday&by=model",
     worker: `fleet/${workers[0]?.instance}`,
+    "a paused worker": `fleet/${long.instance}`,
     batches: "batches",
     batch: `batches/${batch}`,
     models: "models",
