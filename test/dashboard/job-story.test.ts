@@ -46,6 +46,29 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
     await page.getByText("None was kept.").waitFor();
   });
 
+  it("shows the newest events of a job that was retried again and again, and earlier ones when asked", async () => {
+    const { id } = await done("Many", "done");
+    const at = "2026-11-20T10:00:00.000Z";
+    const events = Array.from({ length: 450 }, (_, place) => ({
+      type: "job.retried",
+      at,
+      worker: null,
+      detail: { place },
+    }));
+    const { page } = await world.open("");
+    await page.route(`**/api/jobs/${id}/events`, (route) => route.fulfill({ json: { events } }));
+    await page.goto(`${world.server.url}/#/jobs/${id}`);
+    const shown = page.locator(".timeline > li");
+    await page.getByText("250 earlier events").waitFor();
+    expect(await shown.count()).toBe(200);
+    expect(await shown.last().textContent()).toContain("place: 449");
+    await page.getByRole("button", { name: "Show earlier" }).click();
+    await page.getByText("50 earlier events").waitFor();
+    await page.getByRole("button", { name: "Show earlier" }).click();
+    await expect.poll(() => shown.count()).toBe(450);
+    expect(await page.getByRole("button", { name: "Show earlier" }).count()).toBe(0);
+  });
+
   it("shows each attempt's phases in a waterfall, with the back-off between two, and zooms into it", async () => {
     const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Twice", provider: "acme", max_attempts: 3 });
     await worker.fail(id, { code: "runtime_error", message: "the runtime broke off", retryable: true });

@@ -1,7 +1,8 @@
 // A job's events, oldest first. An assignment expands to the router's decision.
 
+import { useState } from "preact/hooks";
 import type { JobEventResource } from "../../../contract/jobs/job.ts";
-import { duration, isSameDay, jsonText, withLocalTimes } from "../../format.ts";
+import { duration, isSameDay, jsonText, plural, withLocalTimes } from "../../format.ts";
 import { type Aspect, Lamp } from "../../parts/lamp.tsx";
 import { Time } from "../../parts/time.tsx";
 import { href } from "../../router.ts";
@@ -69,30 +70,51 @@ const Detail = ({ event: { detail, worker } }: { event: JobEventResource }) => {
 const isOnDayOf = (at: string, before: string | undefined): boolean =>
   before === undefined || isSameDay(Date.parse(at), Date.parse(before));
 
-export const Timeline = ({ events }: { events: readonly JobEventResource[] }) => (
-  <ol class="timeline">
-    {events.map((event, index) => {
-      const { says, aspect } = eventWords(event.type);
-      return (
-        <li key={`${index} ${event.type}`}>
-          <Lamp aspect={aspect} />
-          <div>
-            <p>
-              <strong>{says}</strong>
-              {event.worker !== null && (
-                <>
-                  {" "}
-                  <a href={href(["fleet", event.worker])}>{event.worker}</a>
-                </>
-              )}
-              <span class="event-at dim">
-                <Time at={event.at} as={isOnDayOf(event.at, events[index - 1]?.at) ? "clock" : "full"} />
-              </span>
-            </p>
-            <Detail event={event} />
-          </div>
-        </li>
-      );
-    })}
-  </ol>
-);
+/** A job that is retried again and again has thousands. */
+const SHOWN_AT_ONCE = 200;
+
+const Entry = ({ event, before }: { event: JobEventResource; before: JobEventResource | undefined }) => {
+  const { says, aspect } = eventWords(event.type);
+  return (
+    <li>
+      <Lamp aspect={aspect} />
+      <div>
+        <p>
+          <strong>{says}</strong>
+          {event.worker !== null && (
+            <>
+              {" "}
+              <a href={href(["fleet", event.worker])}>{event.worker}</a>
+            </>
+          )}
+          <span class="event-at dim">
+            <Time at={event.at} as={isOnDayOf(event.at, before?.at) ? "clock" : "full"} />
+          </span>
+        </p>
+        <Detail event={event} />
+      </div>
+    </li>
+  );
+};
+
+export const Timeline = ({ events }: { events: readonly JobEventResource[] }) => {
+  const [most, setMost] = useState(SHOWN_AT_ONCE);
+  const from = Math.max(0, events.length - most);
+  return (
+    <>
+      {from > 0 && (
+        <p>
+          <button type="button" class="button small" onClick={() => setMost(most + SHOWN_AT_ONCE)}>
+            Show earlier
+          </button>{" "}
+          <span class="dim">{plural(from, "earlier event")}</span>
+        </p>
+      )}
+      <ol class="timeline">
+        {events.slice(from).map((event, index) => (
+          <Entry key={`${from + index} ${event.type}`} event={event} before={events[from + index - 1]} />
+        ))}
+      </ol>
+    </>
+  );
+};
