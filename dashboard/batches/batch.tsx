@@ -59,13 +59,20 @@ const CancelButton = ({ batch, onDone }: { batch: BatchResource; onDone: () => v
   );
 };
 
-/** While lines run, what the others wait for is no fault. */
-const Wait = ({ batch }: { batch: BatchResource }) =>
-  batch.waiting_reason === null ? null : (
-    <p class={`verdict ${batch.running > 0 ? "verdict-calm" : "verdict-caution"}`}>
-      {batch.running > 0 ? "The next lines wait" : "Waits"}: {withLocalTimes(batch.waiting_reason)}
-    </p>
-  );
+/**
+ * While lines run, what the others wait for is no fault. It comes and goes with each read of a fast batch: the line stays,
+ * so that the page below does not move.
+ */
+const Wait = ({ batch: { running, waiting, waiting_reason: reason } }: { batch: BatchResource }) => {
+  if (reason !== null) {
+    return (
+      <p class={`verdict ${running > 0 ? "verdict-calm" : "verdict-caution"}`}>
+        {running > 0 ? "The next lines wait" : "Waits"}: {withLocalTimes(reason)}
+      </p>
+    );
+  }
+  return running > 0 && waiting > 0 ? <p class="verdict verdict-calm">The next lines are given to workers.</p> : null;
+};
 
 /** When it is done, or was. */
 const End = ({ batch }: { batch: BatchResource }) => {

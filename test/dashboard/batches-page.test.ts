@@ -102,6 +102,21 @@ describe.skipIf(lacksBrowser())("batches", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("keeps the line that says what the next lines wait for, also while they wait for nothing", async () => {
+    const id = await begin("fast", [line("one", {}, "a-model-of-nobody")]);
+    const { page } = await world.open("");
+    const batch = await world.call<object>("GET", `/api/batches/${id}`);
+    let waiting_reason: string | null = 'worker "box" is at capacity';
+    await page.route(`**/api/batches/${id}`, (route) =>
+      route.fulfill({ json: { ...batch, status: "in_progress", running: 5, waiting: 9, waiting_reason } }),
+    );
+    await page.goto(`${world.server.url}/#/batches/${id}`);
+    await page.getByText('The next lines wait: worker "box" is at capacity').waitFor();
+    waiting_reason = null;
+    await page.getByText("The next lines are given to workers.").waitFor();
+    await world.call("POST", `/v1/batches/${id}/cancel`);
+  });
+
   it("shows a viewer everything but the bytes and the button", async () => {
     const id = await begin("seen", [line("one", {}, "a-model-of-nobody")]);
     const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "viewer", role: "viewer" });
