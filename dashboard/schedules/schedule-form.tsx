@@ -9,6 +9,7 @@ import { jsonError } from "../parts/job-fields.ts";
 import { Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RequirementFields } from "../parts/requirement-fields.tsx";
+import { sendChanges } from "../parts/send-changes.ts";
 import { go, href } from "../router.ts";
 import { useDraft } from "../state/drafts.ts";
 import { useLoad, useSettled } from "../state/load.ts";
@@ -93,7 +94,7 @@ const Timing = ({ fields, change, errorOf }: PartProps) => (
 );
 
 /** Creates the schedule or changes the named one, and opens it. */
-const useSave = (name: string | null, fields: ScheduleFields) => {
+const useSave = (name: string | null, initial: ScheduleFields, fields: ScheduleFields) => {
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
   const save = async (event: Event): Promise<void> => {
@@ -102,12 +103,11 @@ const useSave = (name: string | null, fields: ScheduleFields) => {
     if (isBusy) return;
     setBusy(true);
     try {
-      const saved =
-        name === null
-          ? await api.schedules.create(toNewSchedule(fields))
-          : await api.schedules.edit(name, toEdit(fields));
-      tell(`${saved.name} is saved.`);
-      go(href(["schedules", saved.name]));
+      const saved = name ?? (await api.schedules.create(toNewSchedule(fields))).name;
+      if (name !== null)
+        await sendChanges(toEdit(initial), toEdit(fields), (changes) => api.schedules.edit(name, changes));
+      tell(`${saved} is saved.`);
+      go(href(["schedules", saved]));
     } catch (refused) {
       setError(refused as Error);
       setBusy(false);
@@ -118,7 +118,7 @@ const useSave = (name: string | null, fields: ScheduleFields) => {
 
 const Form = ({ name, initial }: { name: string | null; initial: ScheduleFields }) => {
   const [fields, setFields] = useDraft(location.hash, initial);
-  const { error, isBusy, save } = useSave(name, fields);
+  const { error, isBusy, save } = useSave(name, initial, fields);
   const change = (changes: Partial<ScheduleFields>) => setFields((before) => ({ ...before, ...changes }));
   const errorOf = fieldErrors(error);
   return (

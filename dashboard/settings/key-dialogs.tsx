@@ -5,6 +5,7 @@ import type { KeyAnswer, KeyResource } from "../../contract/access/key.ts";
 import { api } from "../api.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";
+import { sendChanges } from "../parts/send-changes.ts";
 import { useDraft } from "../state/drafts.ts";
 import { tell } from "../state/notice.ts";
 import { isPerson, session } from "../state/session.ts";
@@ -72,8 +73,12 @@ export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDo
   const [limits, setLimits] = useDraft(`key ${item.id}: limits`, fieldsOf(item.limits));
   const [weight, setWeight] = useDraft(`key ${item.id}: weight`, `${item.weight}`);
   const save = async (): Promise<void> => {
-    const given = canHaveLimits(item.role) ? { limits: limitsOf(limits), weight: Number(weight) } : {};
-    await api.keys.edit(item.id, { name: name.trim(), ...given });
+    const bodyOf = (of: { name: string; limits: typeof limits; weight: string }) => ({
+      name: of.name.trim(),
+      ...(canHaveLimits(item.role) ? { limits: limitsOf(of.limits), weight: Number(of.weight) } : {}),
+    });
+    const before = bodyOf({ name: item.name, limits: fieldsOf(item.limits), weight: `${item.weight}` });
+    await sendChanges(before, bodyOf({ name, limits, weight }), (changes) => api.keys.edit(item.id, changes));
     tell(`“${name.trim()}” is changed.`);
     onDone();
   };

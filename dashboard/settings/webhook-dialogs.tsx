@@ -6,6 +6,7 @@ import { api } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Check, TextField } from "../parts/form.tsx";
+import { sendChanges } from "../parts/send-changes.ts";
 import { useDraft } from "../state/drafts.ts";
 import { tell } from "../state/notice.ts";
 
@@ -25,6 +26,13 @@ const wishOf = (webhook: WebhookResource): Wish => ({
   description: webhook.description ?? "",
 });
 
+const bodyOf = (wish: Wish) => ({
+  url: wish.url.trim(),
+  events: [...wish.events],
+  tags: splitTags(wish.tags),
+  description: wish.description.trim() || null,
+});
+
 /** Creates a webhook, or edits the given one. */
 export const WebhookDialog = ({
   webhook,
@@ -42,15 +50,9 @@ export const WebhookDialog = ({
   const toggle = (event: WebhookEvent, isOn: boolean): void =>
     change({ events: WEBHOOK_EVENTS.filter((one) => (one === event ? isOn : wish.events.includes(one))) });
   const save = async (): Promise<void> => {
-    const body = {
-      url: wish.url.trim(),
-      events: [...wish.events],
-      tags: splitTags(wish.tags),
-      description: wish.description.trim() || null,
-    };
-    if (webhook === null) onMade(await api.webhooks.create(body));
+    if (webhook === null) onMade(await api.webhooks.create(bodyOf(wish)));
     else {
-      await api.webhooks.edit(webhook.id, body);
+      await sendChanges(bodyOf(wishOf(webhook)), bodyOf(wish), (changes) => api.webhooks.edit(webhook.id, changes));
       tell("Webhook changed.");
     }
     onDone();

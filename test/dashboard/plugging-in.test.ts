@@ -130,6 +130,44 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("what two people change at once in one webhook, key or schedule, both stays", async () => {
+    const asked = { url: "https://signalbox.invalid/both", events: ["job.failed"], description: "first" };
+    const { id: hook } = await world.call<{ id: string }>("POST", "/api/webhooks", asked);
+    const made = { name: "both", role: "client", limits: { concurrent: 3 } };
+    const { id: key } = await world.call<{ id: string }>("POST", "/api/keys", made);
+    await world.call("POST", "/api/schedules", { name: "both", interval: "24h", prompt: "first", tags: ["gpu"] });
+    const { page, faults } = await world.open("settings/webhooks");
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: `Edit ${asked.url}` }).click();
+    await dialog.getByLabel("Description").fill("second");
+    await world.call("PATCH", `/api/webhooks/${hook}`, { tags: ["of-somebody-else"] });
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Webhook changed.").waitFor();
+    expect(await world.call("GET", `/api/webhooks/${hook}`)).toMatchObject({
+      description: "second",
+      tags: ["of-somebody-else"],
+    });
+    await page.goto(`${world.server.url}/#/settings/keys`);
+    await page.getByRole("button", { name: "Edit both" }).click();
+    await dialog.getByLabel("Name").fill("both together");
+    await world.call("PATCH", `/api/keys/${key}`, { limits: { concurrent: 1 } });
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("“both together” is changed.").waitFor();
+    const { keys } = await world.call<{ keys: object[] }>("GET", "/api/keys");
+    expect(keys).toContainEqual(expect.objectContaining({ name: "both together", limits: { concurrent: 1 } }));
+    await page.goto(`${world.server.url}/#/schedules/both/edit`);
+    await page.getByLabel("Prompt").fill("second");
+    await world.call("PUT", "/api/schedules/both", { tags: ["h100"], interval: "12h" });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("both is saved.").waitFor();
+    expect(await world.call("GET", "/api/schedules/both")).toMatchObject({
+      prompt: "second",
+      tags: ["h100"],
+      interval: "12h",
+    });
+    expect(faults()).toEqual([]);
+  });
+
   it("the limits of a key are changed, and taken away again", async () => {
     await world.call("POST", "/api/keys", { name: "app", role: "client", limits: { concurrent: 3 } });
     const { page, faults } = await world.open("settings/keys");

@@ -9,6 +9,7 @@ import { Confirm } from "../../parts/dialog.tsx";
 import { ForOperators } from "../../parts/for-operators.tsx";
 import { Choice, SelectField, TextField } from "../../parts/form.tsx";
 import { tierOf } from "../../parts/job-fields.ts";
+import { sendChanges } from "../../parts/send-changes.ts";
 import { href } from "../../router.ts";
 import { mayChangeJob } from "../../state/bulk-change.ts";
 import { useDraft } from "../../state/drafts.ts";
@@ -21,11 +22,14 @@ interface ActionsProps {
 }
 
 const EditDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => void }) => {
+  // The page reads the job again while the dialog is open.
+  const [before] = useState({ priority: job.priority, tier: job.tier, tags: job.tags });
   const [priority, setPriority] = useState<Priority>(job.priority);
   const [tier, setTier] = useState<string>(job.tier ?? "");
   const [tags, setTags] = useDraft(`job ${job.id}: tags`, job.tags.join(", "));
   const save = async (): Promise<void> => {
-    await api.jobs.edit(job.id, { priority, tier: tierOf(tier), tags: splitTags(tags) });
+    const after = { priority, tier: tierOf(tier), tags: splitTags(tags) };
+    await sendChanges(before, after, (changes) => api.jobs.edit(job.id, changes));
     tell("Job changed.");
     onDone();
   };
