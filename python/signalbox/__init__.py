@@ -668,7 +668,7 @@ class _Child:
                 return outcome
             try:
                 answer = (True, getattr(run, method)(*args))
-            except (Cancelled, Retry, Fail) as error:
+            except (Cancelled, Exception) as error:
                 answer = (False, error)
             if method == "file":
                 self.line.send(answer)
@@ -700,18 +700,24 @@ class _FarContext(Context):
             self._line.send((method, args))
             return self._line.recv() if method == "file" else None
 
-    def _write(self, part: Mapping[str, Any]) -> None:
-        self.tell("_write", (dict(part),))
+    # Plain values alone: the worker cannot read the handler's own types, and what does not fit fails here.
+    def _write(self, part: Any) -> None:
+        if self._job.get("stream"):
+            self.tell("_write", (_plain(part),))
 
     def progress(self, share: float, message: str | None = None) -> None:
-        self.tell("progress", (share, message))
+        self.tell("progress", (float(share), None if message is None else str(message)))
 
     def _keep(self, name: str, content: bytes | str) -> Mapping[str, Any]:
         told = content if isinstance(content, bytes) else os.path.abspath(content)
-        is_kept, answer = self.tell("file", (name, told))
+        is_kept, answer = self.tell("file", (str(name), told))
         if not is_kept:
             raise answer
         return answer
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value, allow_nan=False))
 
 
 def _serve_line(handler: Handler, line: Any) -> None:
@@ -722,7 +728,8 @@ def _serve_line(handler: Handler, line: Any) -> None:
         try:
             job = line.recv()
             ctx = _FarContext(job, line)
-            ctx.tell("end", _outcome_of(handler, job, ctx))
+            kind, body = _outcome_of(handler, job, ctx)
+            ctx.tell("end", (kind, _plain(body)))
         except (EOFError, OSError):
             return
 
@@ -925,12 +932,14 @@ class _Worker:
             if child.process.is_alive():
                 self._children.append(child)
             return kind, body
-        except (EOFError, OSError) as error:
+        except Exception as error:  # Whatever it is: an attempt without a report would be lost.
             if child is not None:
                 child.process.join(1)
-            how = f"with exit code {child.process.exitcode}" if child else str(error)
+                if child.process.is_alive():
+                    child.end()
+            how = f"ended with exit code {child.process.exitcode}" if child else f"could not start: {error}"
             self._died(how)
-            message = f"The handler's process ended {how}"
+            message = f"The handler's process {how}"
             return "fail", {"error": {"code": "process_ended", "message": message, "retryable": True}}
 
     def _died(self, how: str) -> None:
@@ -938,7 +947,7 @@ class _Worker:
         self._deaths += 1
         if self._deaths < 3:
             return
-        self._unavailable = f"the handler's process ended {self._deaths} times in a row, {how}"
+        self._unavailable = f"the handler's process failed {self._deaths} times in a row: it {how}"
         threading.Timer(min(30.0, 2.0 ** (self._deaths - 2)), self._recover).start()
         self._report_presence()
 

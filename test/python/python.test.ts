@@ -31,7 +31,7 @@ if (lacksPython) console.warn(`The tests of the Python package are skipped: ther
 const lacksPip = lacksPython || lacks(["-m", "pip", "--version"]);
 
 const WORKER = `
-import asyncio, decimal, os, sys, threading, time, urllib.request
+import asyncio, collections, datetime, decimal, functools, os, sys, threading, time, urllib.request
 from signalbox import Fail, Retry, run, worker
 
 @worker(provider="py", concurrency=3, tags=["cpu"])
@@ -103,10 +103,26 @@ async def parts():
     yield "x"
     yield "y"
 
+def decorated(handler):
+    @functools.wraps(handler)
+    def around(*args): return handler(*args)
+    return around
+
+@decorated
+@worker(provider="wrapped", process=True)
+def wrapped(job, ctx): return "never"
+
 @worker(provider="far", process=True)
 def far(job, ctx):
     if job["prompt"] == "crash": os._exit(7)
     if job["prompt"] == "hang": time.sleep(600)
+    if job["prompt"] == "half": ctx.progress("half")
+    if job["prompt"] == "date": ctx.emit({"at": datetime.date.today()})
+    if job["prompt"] == "missing": ctx.file("a.txt", "not-there.txt")
+    if job["prompt"] == "counts":
+        counts = collections.defaultdict(lambda: 0)
+        counts["a"] += 1
+        return counts
     ctx.emit("from ")
     ctx.emit(job["prompt"])
 `;
@@ -182,7 +198,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
     writeFileSync(path.join(folder, "worker.py"), `${WORKER}\nif __name__ == "__main__":\n    run()\n`);
     writeFileSync(path.join(folder, "bare.py"), WORKER);
     started = startWorker("worker.py");
-    await eventually(async () => expect((await client().workers.list({})).total).toBe(2));
+    await eventually(async () => expect((await client().workers.list({})).total).toBe(3));
   }, TIMEOUT_MS);
 
   afterAll(async () => {
@@ -291,6 +307,21 @@ describe.skipIf(lacksPython)("the Python package", () => {
     expect(await finalJob("here", { provider: "far" })).toMatchObject({ status: "completed", result: "from here" });
     const crashed = await finalJob("crash", { provider: "far", max_attempts: 1 });
     expect(crashed).toMatchObject({ status: "failed", error: { code: "process_ended", retryable: true } });
+    const unsent = await finalJob("hi", { provider: "wrapped", max_attempts: 1 });
+    expect(unsent.error).toMatchObject({ message: expect.stringMatching(/process could not start: .*pickle/) });
+  });
+
+  it.each([
+    ["half", "value_error"],
+    ["date", "type_error"],
+    ["missing", "file_not_found_error"],
+  ])("a handler in a process of its own that gives what cannot be told (%s) fails its job", async (prompt, code) => {
+    const job = await finalJob(prompt, { provider: "far", stream: true });
+    expect(job).toMatchObject({ status: "failed", attempts: 1, error: { code, retryable: false } });
+  });
+
+  it("takes any values that JSON can carry from a handler's own process", async () => {
+    expect(await finalJob("counts", { provider: "far" })).toMatchObject({ status: "completed", result: { a: 1 } });
   });
 
   it("gives a handler the job's files, and keeps what it wrote", async () => {
@@ -394,6 +425,6 @@ except Problem as problem: print(problem.code)
   it("ends with 0 after SIGTERM, and takes no more jobs", async () => {
     expect(await started.stop()).toBe(0);
     const listed = await client().workers.list({});
-    expect(listed.workers.map(({ concurrency }) => concurrency)).toEqual([0, 0]);
+    expect(listed.workers.map(({ concurrency }) => concurrency)).toEqual([0, 0, 0]);
   });
 });
