@@ -1,9 +1,10 @@
 // The folders of a job: an empty one that its command runs in, one for the job's files, and the job as JSON beside them.
-// All of it is removed afterwards.
+// All of it is removed afterwards, by the next worker if this one is killed.
 
 import { mkdir, mkdtemp, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { ownPrefix } from "./left-folders.ts";
 
 export class JobFolder {
   readonly #place: string;
@@ -20,7 +21,7 @@ export class JobFolder {
 
   static async create(): Promise<JobFolder> {
     // Readable by this user alone.
-    const folder = new JobFolder(await mkdtemp(path.join(tmpdir(), "signalbox-job-")));
+    const folder = new JobFolder(await mkdtemp(path.join(tmpdir(), await ownPrefix())));
     await mkdir(folder.work);
     await mkdir(folder.files);
     return folder;

@@ -4,6 +4,7 @@ import type { Runtime } from "../calls/runtime.ts";
 import { coordinatorFiles, type JobFiles } from "../job-files.ts";
 import type { ExecSettings } from "./exec-settings.ts";
 import { createJobCommand } from "./job-command.ts";
+import { removeLeftFolders } from "./left-folders.ts";
 import { createLineCommand } from "./line-command.ts";
 
 /** Of the worker's settings. */
@@ -16,6 +17,9 @@ export const openCommand = (
   files: JobFiles = coordinatorFiles({ apiUrl, apiKey }),
 ): Runtime => {
   const env = process.env;
+  void removeLeftFolders().then((count) => {
+    if (count > 0) log(`removed ${count === 1 ? "a folder" : `${count} folders`} of a worker that was killed`);
+  });
   const options = { command, stdin, stdout, graceMs, concurrency, offeredModels: models, apiUrl, files, env, log };
   return wholeRuns(mode === "job" ? createJobCommand(options) : createLineCommand(options));
 };
