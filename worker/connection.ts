@@ -24,11 +24,14 @@ export type ConnectionOptions = {
 export const keepConnected = async (options: ConnectionOptions): Promise<string | null> => {
   const { stop, log, random = Math.random, nowMs = () => performance.now() } = options;
   let failures = 0;
+  let wasConnected = false;
   const tell = tellingChanges(log);
   while (!stop.aborted) {
     const openedAt = nowMs();
-    const ending = await oneSession(options, tell);
-    if (ending.kind === "refused") return ending.reason;
+    const ending = await oneSession(options, tell, () => {
+      wasConnected = true;
+    });
+    if (ending.kind === "refused" && !(ending.isForeign && wasConnected)) return ending.reason;
     if (stop.aborted) break;
     failures = nowMs() - openedAt >= GOOD_SESSION_MS ? 0 : failures + 1;
     tell("connection", `not connected: ${ending.reason}; trying again`);
@@ -40,6 +43,7 @@ export const keepConnected = async (options: ConnectionOptions): Promise<string 
 const oneSession = async (
   { loop, openSocket, openHttp, stop }: ConnectionOptions,
   tell: (about: string, line: string) => void,
+  onConnected: () => void,
 ): Promise<Ending> => {
   // An abandoned session may still deliver frames; they must be ignored.
   let isOver = false;
@@ -47,6 +51,7 @@ const oneSession = async (
   const host: SessionHost = {
     receive: (message) => {
       if (isOver) return;
+      onConnected();
       tell("connection", `connected over ${kind === "socket" ? "WebSocket" : "HTTP"}`);
       loop.receive(message);
     },
@@ -61,7 +66,7 @@ const oneSession = async (
   };
   // An address that swallows packets is given up only after seconds, which a supervisor may not wait.
   const opened = await unlessStopped(open(), stop);
-  if (!opened.ok) return { kind: opened.kind === "refused" ? "refused" : "lost", reason: opened.reason };
+  if (!opened.ok) return opened.kind === "refused" ? opened : { kind: "lost", reason: opened.reason };
   const { session } = opened;
   const close = () => session.close();
   stop.addEventListener("abort", close, { once: true });

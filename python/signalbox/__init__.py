@@ -61,6 +61,7 @@ REPORTED_BYTES = 1024 * 1024  # A larger result is stored first, and the report 
 MAX_RESULT_BYTES = 64 * 1024 * 1024
 MAX_MESSAGE = 8000
 MAX_RETRY_AFTER_SECONDS = 86_400.0
+PRESENCE_FIELDS = ("heartbeat_interval_seconds", "killswitch", "halted", "jobs")
 OTHER_COUNTS = ("cached_input_tokens", "reasoning_tokens")
 FINAL = ("completed", "failed", "cancelled")
 
@@ -129,15 +130,19 @@ class _Api:
         _, _, path, query, _ = urllib.parse.urlsplit(url)
         return self.url + path + (f"?{query}" if query else "")
 
-    def call(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+    def call(self, method: str, path: str, body: Any = None, needs: Sequence[str] = (), **options: Any) -> Any:
+        """The answer, which has the fields that it needs: what lies between may answer anything with 200."""
         with self.open(method, path, body, **options) as answer:
             try:
                 text = answer.read()
-                return json.loads(text) if text else None
+                told = json.loads(text) if text else None
+                if needs and not (isinstance(told, dict) and set(needs) <= set(told)):
+                    raise ValueError("fields are missing")
+                return told
             except (OSError, http.client.HTTPException) as error:
                 raise Problem("unreachable", f"the answer broke off: {error}") from error
             except ValueError as error:
-                raise Problem("unexpected_answer", f"{self.url}{path} did not answer with JSON", 502) from error
+                raise Problem("unexpected_answer", f"{self.url}{path} did not answer as a coordinator does", 502) from error
 
     def insist(self, method: str, path: str, body: Any = None, tries: int = 3, **options: Any) -> Any:
         """The same, again after a failure that may pass."""
@@ -798,7 +803,7 @@ class _Worker:
                 if hasty or self.interval_is_over():
                     self._report_presence()
                 path = f"/api/workers/{urllib.parse.quote(self.instance)}/claim?wait={CLAIM_WAIT_SECONDS}"
-                jobs = self._api.call("POST", path, {"max": min(free, 100)})["jobs"]
+                jobs = self._api.call("POST", path, {"max": min(free, 100)}, needs=("jobs",))["jobs"]
             except Problem as problem:
                 self._hear(problem)
             for job in jobs:
@@ -838,11 +843,11 @@ class _Worker:
             if self._unavailable:
                 told["unavailable"] = self._unavailable[:500]
             try:
-                answer = self._api.call("POST", "/presence", told, timeout=10)
+                answer = self._api.call("POST", "/presence", told, needs=PRESENCE_FIELDS, timeout=10)
             except Problem as problem:
                 self._hear(problem)
                 return
-        self._troubled = ""
+        self._troubled, self._was_connected = "", True
         self.interval = answer["heartbeat_interval_seconds"]
         is_halted = answer["killswitch"]["active"]
         for job_id, run in list(self._runs.items()):
@@ -852,9 +857,13 @@ class _Worker:
             self._take(job)
 
     _troubled = ""
+    _was_connected = False
 
     def _hear(self, problem: Problem) -> None:
-        if problem.status in (401, 403) or problem.code == "redirected" or problem.status in (400, 422):
+        # Between a worker and the coordinator that it had, a login page of the network or a gateway passes.
+        is_foreign = problem.code in ("redirected", "unexpected_answer")
+        is_final = problem.status in (400, 401, 403, 422) or problem.code == "redirected"
+        if is_final and not (is_foreign and self._was_connected):
             self.refusal = f"the coordinator refused {self.instance}: {problem}"
         elif str(problem) != self._troubled:
             self._troubled = str(problem)

@@ -2,8 +2,10 @@
 // in SIGNALBOX_PYTHON): workers of every kind of handler, and the client.
 
 import { execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type IncomingMessage, request } from "node:http";
+import { createServer, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -150,8 +152,8 @@ describe.skipIf(lacksPython)("the Python package", () => {
       });
     });
 
-  const startWorker = (file: string) => {
-    const child = spawn(PYTHON, [path.join(folder, file)], { cwd: folder, env: environment });
+  const startWorker = (file: string, env = environment) => {
+    const child = spawn(PYTHON, [path.join(folder, file)], { cwd: folder, env });
     let output = "";
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => {
@@ -420,6 +422,33 @@ except Problem as problem: print(problem.code)
       { status: "failed", error: { code: "bad_input" } },
     ]);
     expect((await once({ promt: "x" })).code).toBe(2);
+  });
+
+  it("goes on claiming where something between answers for the coordinator for a while", async () => {
+    const given = [
+      [200, ""],
+      [200, "[]"],
+      [302, ""],
+      [403, "<html>"],
+    ] as const;
+    const answers = { heartbeat_interval_seconds: 15, killswitch: { active: false }, halted: [], jobs: [] };
+    let claims = 0;
+    const gate = createServer((asked, response) => {
+      const isClaim = asked.url?.includes("/claim") === true;
+      const [status, body] = isClaim ? (given[claims] ?? [200, `{"jobs": []}`]) : [200, JSON.stringify(answers)];
+      if (isClaim) claims += 1;
+      asked.resume();
+      response.writeHead(status, { location: "http://login.example/" }).end(body);
+    }).listen(0, "127.0.0.1");
+    await once(gate, "listening");
+    const { port } = gate.address() as AddressInfo;
+    const away = startWorker("worker.py", { ...environment, SERVICE_API_URL: `http://127.0.0.1:${port}` });
+    // Each of the three workers meets what it meets.
+    await eventually(() => expect(claims).toBeGreaterThan(given.length + 6));
+    expect(away.output()).not.toContain("Traceback");
+    expect(await away.stop()).toBe(0);
+    gate.closeAllConnections();
+    gate.close();
   });
 
   it("ends with 0 after SIGTERM, and takes no more jobs", async () => {

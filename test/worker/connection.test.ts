@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import { closeCodes, type Json } from "../../contract/words/values.ts";
@@ -114,6 +116,28 @@ describe.each([
     });
     await eventually(() => expect(loop.heldJobIds).toEqual([]));
   });
+
+  test.each([200, 302, 403])(
+    "a login page of the network (HTTP %i), there for a while, ends no worker",
+    async (status) => {
+      connectWorker();
+      await coordinator.waitFor("presence");
+      await coordinator.stop();
+      coordinator.received.splice(0);
+      let count = 0;
+      const gate = createServer((_request, response) => {
+        count += 1;
+        response.writeHead(status, { "content-type": "text/html", location: "http://login.example/" }).end("<html>");
+      });
+      gate.listen(Number(new URL(coordinator.url).port), "127.0.0.1");
+      await eventually(() => expect(count).toBeGreaterThan(3));
+      const closed = once(gate.close(), "close");
+      gate.closeAllConnections();
+      await closed;
+      await coordinator.start();
+      await coordinator.waitFor("presence");
+    },
+  );
 
   test("a result under a lease that was lost is dropped", async () => {
     const { loop } = connectWorker();

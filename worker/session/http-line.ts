@@ -67,11 +67,12 @@ export class HttpLine {
   }
 
   #judge(problem: ApiProblem, isEnd: (status: number) => boolean): Answered<never> | null {
-    const { status, message } = problem;
-    if (isEnd(status)) this.#end({ kind: "refused", reason: this.#explain(problem) });
+    const { status, message, code } = problem;
+    const isForeign = code === "redirected" || code === "unexpected_answer";
+    if (isEnd(status)) this.#end({ kind: "refused", reason: this.#explain(problem), isForeign });
     // As when a socket closes: a new session starts with presence and everything unacknowledged.
     else if (status === 0) this.#end({ kind: "lost", reason: reasonOf(problem.cause) || message });
-    else if (status < 300 || status === 408 || status === 429 || status >= 500)
+    else if (isForeign || status < 300 || status === 408 || status === 429 || status >= 500)
       this.countFailure(`HTTP ${status} ${message}`);
     else {
       this.#failures = 0;

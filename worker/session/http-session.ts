@@ -60,7 +60,7 @@ export type HttpSessionOptions = HttpLineOptions & { random?: () => number };
 /** A server that refuses a WebSocket may not be a coordinator at all. */
 export const openHttpSession = async (options: HttpSessionOptions, host: SessionHost): Promise<Opened> => {
   const checked = await checkAddress(options.apiUrl, options.fetch);
-  if (checked.kind === "wrong") return { ok: false, kind: "refused", reason: checked.reason };
+  if (checked.kind === "wrong") return { ok: false, kind: "refused", reason: checked.reason, isForeign: true };
   if (checked.kind === "unreachable") return { ok: false, kind: "unreachable", reason: checked.reason };
   return { ok: true, session: new HttpSession(options, host) };
 };

@@ -23,13 +23,17 @@ export type Session = {
 
 export type Ending =
   /** The connection is lost; a new one may succeed. */
-  | { kind: "lost"; reason: string }
-  /** The coordinator refuses this worker; trying again cannot help. */
-  | { kind: "refused"; reason: string };
+  { kind: "lost"; reason: string } | Refused;
+
+/**
+ * Trying again cannot help. `isForeign`: the words of no coordinator, so of a wrong address; but between a worker and the
+ * coordinator that it had, it is a login page of the network or a gateway, which passes.
+ */
+export type Refused = { kind: "refused"; reason: string; isForeign: boolean };
 
 export type Opened =
   | { ok: true; session: Session }
-  | { ok: false; kind: "refused" | "unreachable" | "no_socket"; reason: string };
+  | ({ ok: false } & (Refused | { kind: "unreachable" | "no_socket"; reason: string }));
 
 export type SessionHost = {
   receive: (message: CoordinatorMessage) => void;

@@ -45,7 +45,7 @@ export const openSocketSession = (settings: SessionSettings, host: SessionHost):
         const detail = problemDetail(body);
         if (isRefusal(status)) {
           const reason = explainRefusal(status, detail, settings, response.headers.location);
-          return resolve({ ok: false, kind: "refused", reason });
+          return resolve({ ok: false, kind: "refused", reason, isForeign: detail === "" });
         }
         if (PASSES.has(status)) resolve({ ok: false, kind: "unreachable", reason: detail || `HTTP ${status}` });
         else resolve({ ok: false, kind: "no_socket", reason: `no WebSocket: HTTP ${status} ${detail}`.trim() });
@@ -112,10 +112,11 @@ const sessionOver = (socket: WebSocket, settings: SessionSettings, host: Session
 };
 
 const endingOf = (code: number, reason: string, settings: SessionSettings): Ending => {
-  if (code === closeCodes.keyEnded) return { kind: "refused", reason: explainRefusal(401, reason, settings) };
+  if (code === closeCodes.keyEnded)
+    return { kind: "refused", reason: explainRefusal(401, reason, settings), isForeign: false };
   if (code === closeCodes.replaced) {
     const said = `another worker process connected as "${settings.instance}"`;
-    return { kind: "refused", reason: `${said}: give each process its own --instance` };
+    return { kind: "refused", reason: `${said}: give each process its own --instance`, isForeign: false };
   }
   return { kind: "lost", reason: `the connection closed (${code}${reason === "" ? "" : ` ${reason}`})` };
 };
