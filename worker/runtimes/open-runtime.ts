@@ -21,6 +21,7 @@ import {
   type HostedProvider,
   LOCAL_PROVIDERS,
   type LocalProvider,
+  OPENAI_LIST,
 } from "./providers.ts";
 import { hostedWay, localWay, runtimeFetch } from "./runtime-fetch.ts";
 
@@ -65,7 +66,13 @@ const openLocal = (name: string, provider: LocalProvider, options: OpenRuntimeOp
   const origin = runtimeOrigin(options.runtimeUrl ?? provider.origin);
   const baseUrl = `${origin}/v1`;
   const key = () => resolveKey(options);
-  const list = async () => fetchModelList(origin + provider.listPath, await key(), runtimeFetch);
+  const list = async () => {
+    const secret = await key();
+    const own = await fetchModelList(origin + provider.listPath, secret, runtimeFetch);
+    if (own !== null || provider.listPath === OPENAI_LIST) return own;
+    // A runtime of another kind has taken the port.
+    return fetchModelList(origin + OPENAI_LIST, secret, runtimeFetch);
+  };
   const places = new ApiPlaces(origin);
   const models = rememberedList(list, () => performance.now());
   const runtime = createChatRuntime({

@@ -14,6 +14,7 @@ import { MAX_TOLD_BYTES, textWithin } from "./text-within.ts";
 const PROBE_TIMEOUT_MS = 5_000;
 const MAX_PROBE_CHARS = 4096;
 const MAX_REASON_CHARS = 200;
+const NO_RUNTIME = "is no model runtime: it lists no models and has no API";
 
 export type ProbeOptions = {
   address: string;
@@ -32,7 +33,9 @@ export const probeRuntime = async (options: ProbeOptions, before: RuntimeState |
     // An unchanged list means the same runtime, so its APIs are probed only in a full look.
     const isKnown = before !== null && before.unavailable === null && String(before.models) === String(models);
     const apis = isKnown ? before.apis : [...options.has, ...(await presentApis(options))];
-    return { unavailable: null, apis, models };
+    // Another program at the same port, which would fail every job.
+    const unavailable = models === null && apis.length === 0 ? `the runtime at ${options.address} ${NO_RUNTIME}` : null;
+    return { unavailable, apis, models };
   } catch (error) {
     return {
       unavailable: whyUnavailable(options.address, error),

@@ -56,7 +56,8 @@ export type LocalProvider = {
   ignoresModel: boolean;
 };
 
-const PLAIN = { listPath: "/v1/models", ignoresModel: false };
+export const OPENAI_LIST = "/v1/models";
+const PLAIN = { listPath: OPENAI_LIST, ignoresModel: false };
 
 type Served = Exclude<LocalRuntimeName, "echo">;
 
