@@ -62,6 +62,7 @@ MAX_RESULT_BYTES = 64 * 1024 * 1024
 MAX_MESSAGE = 8000
 MAX_RETRY_AFTER_SECONDS = 86_400.0
 PRESENCE_FIELDS = ("heartbeat_interval_seconds", "killswitch", "halted", "jobs")
+BYTES_LIKE = (bytes, bytearray, memoryview)
 OTHER_COUNTS = ("cached_input_tokens", "reasoning_tokens")
 FINAL = ("completed", "failed", "cancelled")
 
@@ -259,15 +260,15 @@ class Files:
 
     def upload(
         self,
-        content: str | os.PathLike[str] | bytes,
+        content: str | os.PathLike[str] | bytes | bytearray | memoryview,
         name: str | None = None,
         content_type: str = "application/octet-stream",
         **query: Any,
     ) -> dict[str, Any]:
         """Uploads bytes, or the file at a path. Returns the file, whose `id` goes into a job's `files`."""
-        path = None if isinstance(content, bytes) else os.fspath(content)
+        path = None if isinstance(content, BYTES_LIKE) else os.fspath(content)
         target = _query("/api/files", name=name or (os.path.basename(path) if path else "file"), **query)
-        return _send_file(self._api, target, content if path is None else path, content_type)
+        return _send_file(self._api, target, bytes(content) if path is None else path, content_type)
 
 
 def _send_file(
@@ -379,9 +380,9 @@ class Context:
             raise ValueError(f"a cost must be 0 or more, not {usd}")
         self._spent["cost_usd"] = float(usd)
 
-    def file(self, name: str, content: bytes | str | os.PathLike[str]) -> Mapping[str, Any]:
+    def file(self, name: str, content: bytes | bytearray | memoryview | str | os.PathLike[str]) -> Mapping[str, Any]:
         """Keeps an output of the job: bytes, or the file at a path."""
-        return self._keep(name, content if isinstance(content, bytes) else os.fspath(content))
+        return self._keep(name, bytes(content) if isinstance(content, BYTES_LIKE) else os.fspath(content))
 
     def log(self, *words: object) -> None:
         log.info("job %s: %s", self._job["id"], " ".join(map(str, words)))

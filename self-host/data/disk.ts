@@ -1,6 +1,6 @@
 // How much space the data's disk has left, and what that means.
 
-import { accessSync, constants, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import path from "node:path";
 import { MIB } from "../../domain/words/size.ts";
 import type { Disk } from "../../src/home.ts";
@@ -39,9 +39,11 @@ export const readDisk = (directory: string): Disk => {
 
 const NO_ROOM = /ENOSPC|SQLITE_FULL|database or disk is full|no space left/i;
 
-/** The same failure as a sentence if a full disk is the cause; else null. */
+/** The same failure as a sentence if a full disk is the cause; else null: one that can only be read says so itself. */
 export const fullDiskError = (error: unknown, directory: string): ExitError | null => {
-  const disk = diskAt(directory);
+  const found = nearest(directory);
+  if (isReadOnly(found)) return null;
+  const disk = diskAt(found);
   const isFull = NO_ROOM.test(String((error as Error).message)) || disk?.state === "full";
   if (!isFull) return null;
   const left = disk === null ? "" : ` (${Math.floor(disk.freeBytes / MIB)} MiB left)`;
@@ -50,12 +52,16 @@ export const fullDiskError = (error: unknown, directory: string): ExitError | nu
   );
 };
 
-/** The disk of the folder, or of the nearest existing folder above it. */
+/** The folder, or the nearest one above it that exists. */
+const nearest = (directory: string): string => {
+  const above = path.dirname(directory);
+  return existsSync(directory) || above === directory ? directory : nearest(above);
+};
+
 const diskAt = (directory: string): Disk | null => {
   try {
     return readDisk(directory);
   } catch {
-    const above = path.dirname(directory);
-    return above === directory ? null : diskAt(above);
+    return null;
   }
 };

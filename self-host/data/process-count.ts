@@ -10,10 +10,13 @@ import { writeKept } from "./kept-secret.ts";
 
 const MAX_PROCESSES = 64;
 
+const isCount = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_PROCESSES;
+
 export function readProcessCount(text: string | undefined): number | undefined {
   if (!text) return undefined;
   const count = Number(text);
-  if (/^\d+$/.test(text) && count >= 1 && count <= MAX_PROCESSES) return count;
+  if (/^\d+$/.test(text) && isCount(count)) return count;
   throw new ExitError(`SERVICE_PROCESSES is "${text}": give a number from 1 to ${MAX_PROCESSES}.`, 2);
 }
 
@@ -32,7 +35,7 @@ function keptCount(dir: DataDir): number | undefined {
   const hasState = existsSync(dir.state);
   if (!existsSync(dir.processCount)) return hasState ? 1 : undefined;
   const { count } = objectOf(parseJson(readFileSync(dir.processCount, "utf8")));
-  if (typeof count === "number") return count;
+  if (isCount(count)) return count;
   // An earlier release may have left it empty on a full disk. Without state, any number of processes is right.
   if (!hasState) return undefined;
   throw new ExitError(`${dir.processCount} is damaged: write {"count":1} there, or the number of its object folders.`);

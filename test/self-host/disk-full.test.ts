@@ -7,7 +7,7 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { dataDirAt } from "../../self-host/data/data-dir.ts";
-import { readDisk } from "../../self-host/data/disk.ts";
+import { fullDiskError, readDisk } from "../../self-host/data/disk.ts";
 import { keepProcessCount } from "../../self-host/data/process-count.ts";
 import { serveFreezing } from "../../self-host/freeze.ts";
 import { send } from "../support/requests.ts";
@@ -159,6 +159,8 @@ test.skipIf(!mayMount)(
     expect(readDisk(mount).state).toBe("ok");
     expect(spawnSync("mount", ["-o", "remount,ro", mount]).status).toBe(0);
     expect(readDisk(mount)).toMatchObject({ state: "full", freeBytes: 0 });
+    // Somebody would free space, and get nowhere.
+    expect(fullDiskError(new Error("EROFS: read-only file system"), path.join(mount, "data"))).toBe(null);
     expect(() => freezing.close()).not.toThrow();
   },
 );

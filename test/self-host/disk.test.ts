@@ -1,9 +1,12 @@
 // What counts as a full disk, and the message of a start that it stops.
 
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { dataDirAt } from "../../self-host/data/data-dir.ts";
 import { diskState, fullDiskError } from "../../self-host/data/disk.ts";
+import { keepProcessCount } from "../../self-host/data/process-count.ts";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -20,6 +23,13 @@ test.each([
   ["a twentieth of a small disk", 9 * MIB, 200 * MIB, "full"],
 ] as const)("%s", (_, free, total, state) => {
   expect(diskState(free, total)).toBe(state);
+});
+
+test.each(["0", "-1", "1.5", "65", "1e6", '"2"'])("%s processes are none that a folder can have", (count) => {
+  const dir = dataDirAt(mkdtempSync(path.join(tmpdir(), "signalbox-count-")));
+  mkdirSync(dir.state);
+  writeFileSync(dir.processCount, `{"count":${count}}`);
+  expect(() => keepProcessCount(dir, undefined)).toThrow("processes.json is damaged");
 });
 
 test("a start that a full disk stops says so in a sentence, whatever found it first", () => {

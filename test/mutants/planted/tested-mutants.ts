@@ -66,7 +66,7 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   mutant(
     "a group of calls has no bound in characters",
     "self-host/edge/call-group.ts",
-    "(chars > MAX_CHARS_A_GROUP || count === MAX_CALLS_A_GROUP)",
+    "(chars > maxChars || count === MAX_CALLS_A_GROUP)",
     "count === MAX_CALLS_A_GROUP",
     FAIR,
   ),
