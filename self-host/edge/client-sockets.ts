@@ -11,7 +11,9 @@ import { PING, PONG } from "../../durable-objects/sockets/tenant-socket.ts";
 import type { SocketOpening } from "../../src/home.ts";
 
 /** How late the object may learn of a ping. */
-const PINGS_TOLD_WITHIN_MS = 250;
+export const PINGS_TOLD_WITHIN_MS = 250;
+/** Of one socket's in that time; each answer is a write. */
+export const MAX_PONGS = 16;
 /** Clients are not read while the object is this far behind. */
 export const MAX_BEHIND_BYTES = 8 * 1024 * 1024;
 
@@ -65,7 +67,8 @@ export class ClientSockets {
   readonly #line: ObjectCalls;
   readonly #seats = new Map<number, Seat>();
   readonly #group = new SocketGroupWriter();
-  readonly #pinged = new Set<number>();
+  /** How often each has pinged since the object was told. */
+  readonly #pinged = new Map<number, number>();
   readonly #paused = new Set<ClientSocket>();
   #lastNumber = 0;
   #isOver = false;
@@ -173,8 +176,9 @@ export class ClientSockets {
   }
 
   #answerPing(number: number, socket: ClientSocket): void {
-    socket.send(PONG_BYTES);
-    this.#pinged.add(number);
+    const pings = (this.#pinged.get(number) ?? 0) + 1;
+    this.#pinged.set(number, pings);
+    if (pings <= MAX_PONGS) socket.send(PONG_BYTES);
     this.#pingTimer ??= setTimeout(() => this.#tellPings(), PINGS_TOLD_WITHIN_MS);
   }
 
@@ -182,7 +186,7 @@ export class ClientSockets {
   #tellPings(): void {
     this.#pingTimer = null;
     const isAllPings = this.#group.isEmpty;
-    for (const number of this.#pinged) this.#group.share(number, PING);
+    for (const number of this.#pinged.keys()) this.#group.share(number, PING);
     this.#pinged.clear();
     if (isAllPings && !this.#isBehind) this.#tellNow();
     else this.#tell();

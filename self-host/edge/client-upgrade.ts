@@ -7,7 +7,8 @@ import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import { MAX_FRAME_BYTES } from "../../contract/socket.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../../src/http/refused.ts";
-import type { ClientSocket } from "./client-sockets.ts";
+import { type ClientSocket, MAX_PONGS, PINGS_TOLD_WITHIN_MS } from "./client-sockets.ts";
+import type { FramePace } from "./frame-paces.ts";
 import type { Reading, SocketFrames } from "./held-frames.ts";
 import { type Exchange, hasBody } from "./pass-on.ts";
 
@@ -35,6 +36,7 @@ const webSockets = (
   const options: ServerOptions & { closeTimeout: number } = {
     noServer: true,
     clientTracking: false,
+    autoPong: false,
     maxPayload,
     closeTimeout: LAST_FRAME_MS,
     // The server supports no subprotocol, so it chooses none.
@@ -56,8 +58,11 @@ const webSockets = (
 const forViewers = webSockets(MAX_VIEWER_BYTES, { zlibDeflateOptions: { level: 3, memLevel: 7 } });
 const forWorkers = webSockets(MAX_FRAME_BYTES * MAX_BYTES_A_CHAR, false);
 
-/** Counts what a socket makes this process hold. */
-type Hold = (reading: Reading) => SocketFrames;
+/** What counts a socket's frames: those that this process holds, and how many come. */
+export interface FrameCounts {
+  readonly hold: (reading: Reading) => SocketFrames;
+  readonly pace: () => FramePace;
+}
 
 /**
  * Throws a refusal unless the handshake is valid. The function that it returns completes the handshake; null if the
@@ -67,7 +72,7 @@ export const readHandshake = (
   exchange: Exchange,
   requestId: string,
   isViewer: boolean,
-): ((hold: Hold) => ClientSocket | null) => {
+): ((counts: FrameCounts) => ClientSocket | null) => {
   const { incoming, outgoing, head = Buffer.alloc(0) } = exchange;
   const socket = incoming.socket as Socket;
   const server = isViewer ? forViewers : forWorkers;
@@ -77,21 +82,32 @@ export const readHandshake = (
   incoming.headers[REQUEST_ID] = requestId;
   const upgraded: WebSocket[] = [];
   server.handleUpgrade(incoming, socket, head, (webSocket) => upgraded.push(webSocket));
-  return (hold) => {
+  return (counts) => {
     completions.get(incoming)?.();
     const [webSocket] = upgraded;
     if (webSocket === undefined) return null;
     outgoing.detachSocket(socket);
-    return clientSocket(webSocket, socket, hold);
+    return clientSocket(webSocket, socket, counts);
   };
 };
 
-const clientSocket = (socket: WebSocket, connection: Socket, hold: Hold): ClientSocket => {
+const clientSocket = (socket: WebSocket, connection: Socket, counts: FrameCounts): ClientSocket => {
   const reading = pausable(socket);
-  const frames = hold({ ...reading("held"), cut: () => socket.terminate() });
+  const frames = counts.hold({ ...reading("held"), cut: () => socket.terminate() });
+  const pace = counts.pace();
+  const paced = reading("paced");
   // Before `ws` reads the bytes, and with them may be told what is whole.
-  connection.prependListener("data", (bytes: Buffer) => frames.take(bytes));
-  connection.once("close", () => frames.end());
+  connection.prependListener("data", (bytes: Buffer) => {
+    const waitMs = pace.take(frames.take(bytes));
+    if (waitMs === 0) return;
+    paced.pause();
+    setTimeout(paced.resume, waitMs).unref();
+  });
+  connection.once("close", () => {
+    frames.end();
+    pace.end();
+  });
+  const mayPong = pongs();
   const cutIfSlow = (): void => {
     if (socket.bufferedAmount > MAX_UNREAD_BYTES) socket.terminate();
   };
@@ -99,8 +115,10 @@ const clientSocket = (socket: WebSocket, connection: Socket, hold: Hold): Client
     listen: (onText, onClose) => {
       socket.on("message", (data, isBinary) => onText(isBinary ? null : String(data)));
       socket.on("close", (code, reason) => onClose(code, String(reason)));
-      // It has been answered with a pong.
-      socket.on("ping", cutIfSlow);
+      socket.on("ping", (data) => {
+        if (mayPong()) socket.pong(data);
+        cutIfSlow();
+      });
       // A close follows.
       socket.on("error", () => undefined);
     },
@@ -112,6 +130,21 @@ const clientSocket = (socket: WebSocket, connection: Socket, hold: Hold): Client
     cut: () => socket.terminate(),
     ...reading("behind"),
     told: () => frames.told(),
+  };
+};
+
+/** Of the pings of a client that sends very many, few are answered. */
+const pongs = (): (() => boolean) => {
+  let countedAt = 0;
+  let count = 0;
+  return () => {
+    const nowAt = performance.now();
+    if (nowAt - countedAt > PINGS_TOLD_WITHIN_MS) {
+      countedAt = nowAt;
+      count = 0;
+    }
+    count += 1;
+    return count <= MAX_PONGS;
   };
 };
 

@@ -6,6 +6,7 @@ import { BOUNDS } from "../../src/http/shares.ts";
 import { MAX_BEHIND_BYTES } from "./client-sockets.ts";
 import { MAX_UNREAD_BYTES } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
+import { FRAMES_A_SECOND } from "./frame-paces.ts";
 import { MAX_HELD_BYTES } from "./held-frames.ts";
 import { MAX_LINES } from "./object-lines.ts";
 import { LINE_BYTES_A_SECOND, LINE_MESSAGES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
@@ -140,6 +141,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { waits: "the workers' streams, for a second at most" },
     freedBy: "time; two seconds without a line",
     provenBy: ["test/self-host/edge/pace.test.ts", "wait while the tenant's readers were sent more"],
+  },
+  {
+    what: "frames that a tenant's sockets bring in a second",
+    holds: ["self-host/edge/frame-paces.ts#tenants"],
+    grownBy: "worker",
+    countedBy: "self-host/edge/frame-paces.ts",
+    bound: FRAMES_A_SECOND,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { waits: "the sockets, which are read later" },
+    freedBy: "time; the end of the tenant's last socket",
+    provenBy: ["test/self-host/edge/client-upgrade.test.ts", "are read later"],
   },
   {
     what: "messages of sockets that are unfinished, or not told to the object",

@@ -85,18 +85,21 @@ export class SocketFrames {
     return this.#unfinished > 0;
   }
 
-  /** Bytes have come. */
-  take(bytes: Buffer): void {
+  /** Bytes have come; answers how many frames have ended in them. */
+  take(bytes: Buffer): number {
+    let ended = 0;
     for (let at = 0; at < bytes.length; ) {
       const next = this.#walk.step(bytes, at);
       this.#unfinished += next - at;
       at = next;
+      if (this.#walk.isBetween) ended += 1;
       if (!this.#walk.isWhole) continue;
       // A control frame is answered here, and nobody is told of it.
       if (!this.#walk.isControl) this.#untold += this.#unfinished;
       this.#unfinished = 0;
     }
     this.#tell();
+    return ended;
   }
 
   /** The object was told what has come whole. */

@@ -28,6 +28,7 @@ import { arrivedBody, arrivedBytes } from "./arrived-body.ts";
 import { readHandshake } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { type DiskWatch, watchDisk } from "./disk-watch.ts";
+import { FramePaces } from "./frame-paces.ts";
 import { HeldFrames, passHeld } from "./held-frames.ts";
 import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
@@ -147,6 +148,7 @@ const homeOf = (
   proxies: BlockList,
 ): Home => {
   const [heldHere, heldByObjects] = [new HeldFrames(), new HeldFrames()];
+  const framePaces = new FramePaces();
   return {
     passOn: (c) => passOnTo(objects, paces, heldByObjects, c),
     openSocket: async (c, tenant, opening) => {
@@ -156,7 +158,8 @@ const homeOf = (
       // First, because the tenant closes a worker's older socket as soon as it accepts a new one.
       const upgrade = readHandshake(exchange, c.get("requestId"), opening.instance === null);
       const process = processWith(objects, tenant);
-      const begin = () => upgrade((reading) => heldHere.open(tenant, reading));
+      const begin = () =>
+        upgrade({ hold: (reading) => heldHere.open(tenant, reading), pace: () => framePaces.open(tenant) });
       const opened = await process.openSocket(objectPath("TENANT", tenant), opening, begin);
       return opened.ok ? ok(alreadySent()) : opened;
     },

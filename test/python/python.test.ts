@@ -45,7 +45,7 @@ def main(job, ctx):
     if what == "retry" and job["attempt"] == 1: raise Retry("busy", after=1)
     if what == "file":
         data = urllib.request.urlopen(ctx.files[0]["url"]).read()
-        ctx.file("loud.txt", data.upper())
+        ctx.file("loud.txt", bytearray(data.upper()))
         return len(data)
     if what == "large": return "é" * 1_000_000
     if what == "fail": raise Fail("bad_input", "no")
