@@ -396,7 +396,7 @@ describe("models with a name of their own for each job", () => {
       `INSERT INTO cost_hours (tenant, provider, model, hour_at, jobs, unpriced_jobs, nano_usd, input_tokens,
          output_tokens, cached_input_tokens, reasoning_tokens)
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
-       SELECT ?1, 'p' || i % 2, 'm' || i, ?2, 1, 0, i * 1000000, 2, 3, 0, 0 FROM n`,
+       SELECT ?1, 'p' || (i % 2), 'm' || i, ?2, 1, 0, i * 1000000, 2, 3, 0, 0 FROM n`,
     )
       .bind(world.tenant, hour)
       .run();
