@@ -43,16 +43,7 @@ import { boundTenant, countPruned, noteArchive } from "./placing/storage-use.ts"
 import type { ResultStep, RunnerOwner } from "./relay/runner-owner.ts";
 import type { StreamLease, StreamOwner } from "./relay/stream-owner.ts";
 import { SocketLine } from "./sockets/line-sockets.ts";
-import {
-  ALONE,
-  callMethod,
-  GROUP,
-  LINE_URL,
-  type LineEnd,
-  OPEN_SOCKET,
-  openLine,
-  SOCKETS,
-} from "./sockets/object-line.ts";
+import { ALONE, callMethod, GROUP, LINE_URL, type LineEnd, openLine } from "./sockets/object-line.ts";
 import { handleMessage } from "./sockets/socket-messages.ts";
 import type { CatalogReport } from "./steps/catalog.ts";
 import type { Credential } from "./steps/holders.ts";
@@ -210,10 +201,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
       table: this.#parts.lineSockets,
     });
     return {
-      answer: (method, text) => {
-        if (method === SOCKETS) return sockets.hear(text).then(() => "");
-        return method === OPEN_SOCKET ? callMethod(sockets, "open", text) : this.#answer(method, text);
-      },
+      answer: (method, text) => sockets.answer(method, text) ?? this.#answer(method, text),
       hear: (text) => void sockets.hear(text),
       ended: () => sockets.ended(),
     };

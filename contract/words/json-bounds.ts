@@ -31,10 +31,10 @@ const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d];
 /** What is too much in a JSON text, as the end of a sentence about it; null if nothing is. */
 export type JsonExcess = string | null;
 
-export const TOO_DEEP: string = `must not nest deeper than ${MAX_JSON_DEPTH} levels`;
-export const TOO_MANY_VALUES: string = `must not have more than ${MAX_JSON_VALUES} values (numbers, texts, lists, objects)`;
-export const TOO_MANY_LISTS: string = `must not have more than ${MAX_JSON_LISTS} lists and objects`;
-export const TOO_MANY_WORDS: string = `must not have more than ${MAX_JSON_WORDS} different names and texts of at most ${WORD_CHARS} characters: put a longer list of them into one text, or into a file`;
+const TOO_DEEP = `must not nest deeper than ${MAX_JSON_DEPTH} levels`;
+const TOO_MANY_VALUES = `must not have more than ${MAX_JSON_VALUES} values (numbers, texts, lists, objects)`;
+const TOO_MANY_LISTS = `must not have more than ${MAX_JSON_LISTS} lists and objects`;
+const TOO_MANY_WORDS = `must not have more than ${MAX_JSON_WORDS} different names and texts of at most ${WORD_CHARS} characters: put a longer list of them into one text, or into a file`;
 
 /** A hash that a sender cannot foresee: texts that share one would be counted once. */
 let seed = 0;

@@ -4,7 +4,7 @@
 
 import { log } from "../../log/log.ts";
 import type { TurnRunner } from "../calls/turn-runner.ts";
-import type { LineEnd, SocketAsked } from "./object-line.ts";
+import { callMethod, type LineEnd, OPEN_SOCKET, SOCKETS, type SocketAsked } from "./object-line.ts";
 import { readSocketGroup, SocketGroupWriter } from "./socket-group.ts";
 import type { SocketIntake } from "./socket-intake.ts";
 import {
@@ -102,6 +102,12 @@ export class SocketLine implements Pick<LineEnd, "ended"> {
   constructor(tell: (text: string) => void, parts: SocketLineParts) {
     this.#tell = tell;
     this.#parts = parts;
+  }
+
+  /** Null for what is not about sockets. */
+  answer(method: string, text: string): Promise<string> | null {
+    if (method === SOCKETS) return this.hear(text).then(() => "");
+    return method === OPEN_SOCKET ? callMethod(this, "open", text) : null;
   }
 
   async open(...[number, credential, instance]: SocketAsked): Promise<unknown> {
