@@ -45,7 +45,8 @@ const TINY_FRAMES_A_WRITE = 8 * KIB;
 
 /** Of a body, or of a frame, that is just taken. */
 const TAKEN_VALUES = 300_000;
-const TAKEN_ROWS = 60_000;
+const TAKEN_ROWS = 26_000;
+const TAKEN_TEXTS = 130_000;
 const FRAME_ROWS = 16_000;
 const FRAME_WORDS = 32_000;
 const OWN_TAGS = 1_000;
@@ -86,7 +87,7 @@ const postFull = async ({ port, authorization }: Target, count: Count): Promise<
   const kinds = [
     listOf(TAKEN_VALUES, () => Math.random()),
     listOf(TAKEN_ROWS, rowOf),
-    listOf(TAKEN_VALUES, (index) => `${unique()}-${index}-longer`),
+    listOf(TAKEN_TEXTS, (index) => `${unique()}-${index}-longer`),
   ];
   for (const tools of kinds) {
     const body = { model: "m", messages: [{ role: "user", content: "x" }], tools: [{ tools }] };

@@ -6,7 +6,6 @@ import { losesDigits } from "../../contract/text/exact-json.ts";
 import { isWithinBytes, MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
-import { MIB } from "../../domain/words/size.ts";
 import type { AppContext } from "../http/auth.ts";
 import { decoded, joined, LONG_CHARS, parseJson, readChunks, refuseOtherMedia } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
@@ -20,9 +19,11 @@ const BODY_DEADLINE_MS = 120_000;
 /** The members that the edge may write itself. */
 const CHANGED_MEMBERS = ["model", "store", "stream_options", "previous_response_id", "background"] as const;
 /** Those whose meaning here must be their meaning at the runtime. */
-const HEEDED_MEMBERS = [...CHANGED_MEMBERS, "input", "stream", "conversation", "models", "metadata"] as const;
+const HEEDED_MEMBERS = [...CHANGED_MEMBERS, "input", "stream", "conversation", "models", "metadata", "tools"] as const;
 /** Metadata of more bytes is none that anybody reads. */
 const MAX_METADATA_BYTES = 64 * 1024;
+/** Tools of more bytes stand for their conversation by how they begin. */
+const MAX_TOOLS_BYTES = 256 * 1024;
 
 export type Changes = Readonly<Partial<Record<(typeof CHANGED_MEMBERS)[number], Json>>>;
 
@@ -32,7 +33,7 @@ export interface LargeBody {
 }
 
 export interface DoorBody {
-  /** Of a large body, long texts are cut. */
+  /** Of a large body, long texts are cut, and of very many numbers each. */
   readonly body: Body;
   /** Null if the body fits into a row of the tenant's database. */
   readonly large: LargeBody | null;
@@ -46,25 +47,20 @@ export const readDoorBody = async (
   refuseOtherMedia(c);
   const chunks: Uint8Array[] = [];
   let size = 0;
-  let outline: JsonOutline | null = null;
-  const take = (chunk: Uint8Array): void => {
+  const outlining = new Outlining(c, tenant);
+  const take = (chunk: Uint8Array): Promise<void> | undefined => {
     chunks.push(chunk);
     size += chunk.byteLength;
-    if (outline !== null) outline.push(chunk);
-    else if (size > MAX_BODY_BYTES) {
-      outline = new JsonOutline(HEEDED_MEMBERS);
-      for (const arrived of chunks) outline.push(arrived);
-    }
+    return size > MAX_BODY_BYTES ? outlining.readAll(chunks) : undefined;
   };
   await readChunks(c, { limitBytes: MAX_DOOR_BODY_BYTES, deadlineMs: BODY_DEADLINE_MS, mayBeLarge }, take);
   if (size === 0) throw new Refused(invalid("", "a JSON body is required"));
   // Bodies of many requests may have arrived at once.
   if (size >= LONG_CHARS) await c.env.HOME?.longStep(tenant);
-  const found = outline as JsonOutline | null;
-  if (found !== null) return readOutline(found, chunks);
+  if (size > MAX_BODY_BYTES) return outlining.end(chunks);
   const text = decoded(joined(chunks));
   const body = objectOf(parseJson(text));
-  return mustStayBytes(text, body) ? outlined(c, chunks) : { body, large: null };
+  return mustStayBytes(text, body) ? outlined(c, tenant, chunks) : { body, large: null };
 };
 
 /**
@@ -81,27 +77,49 @@ const GROWS_AT_MOST = 5;
 const isTooLongWritten = (text: string, body: Body): boolean =>
   text.length > MAX_BODY_BYTES / GROWS_AT_MOST && !isWithinBytes(JSON.stringify(body), MAX_BODY_BYTES);
 
-const readOutline = (outline: JsonOutline, chunks: readonly Uint8Array[]): DoorBody => {
-  const large = { chunks, members: outline.members };
-  return { body: { ...objectOf(outline.finish()), ...wholeMetadata(large) }, large };
-};
+/** What is outlined in one step: some 4 ms of numbers, or 1 ms of a text. */
+const STEP_BYTES = 256 * 1024;
 
-const OUTLINED_AT_ONCE = MIB;
+/** Makes the outline of a body while it arrives, in steps between which others have their turn. */
+class Outlining {
+  readonly #c: AppContext;
+  readonly #tenant: string;
+  readonly #outline = new JsonOutline(HEEDED_MEMBERS);
+  #readChunks = 0;
+  #readBytes = 0;
+
+  constructor(c: AppContext, tenant: string) {
+    this.#c = c;
+    this.#tenant = tenant;
+  }
+
+  /** Reads those that it has not read. */
+  async readAll(chunks: readonly Uint8Array[]): Promise<void> {
+    for (const chunk of chunks.slice(this.#readChunks)) {
+      this.#readChunks += 1;
+      for (let at = 0; at < chunk.byteLength; at += STEP_BYTES) await this.#read(chunk.subarray(at, at + STEP_BYTES));
+    }
+  }
+
+  end(chunks: readonly Uint8Array[]): DoorBody {
+    const large = { chunks, members: this.#outline.members };
+    return { body: { ...objectOf(this.#outline.finish()), ...wholeMetadata(large), ...briefTools(large) }, large };
+  }
+
+  async #read(piece: Uint8Array): Promise<void> {
+    this.#outline.push(piece);
+    this.#readBytes += piece.byteLength;
+    if (this.#readBytes < STEP_BYTES) return;
+    this.#readBytes = 0;
+    await this.#c.env.HOME?.longStep(this.#tenant);
+  }
+}
 
 /** A large body that was put together here. */
-export const outlined = async (c: AppContext, chunks: readonly Uint8Array[]): Promise<DoorBody> => {
-  const outline = new JsonOutline(HEEDED_MEMBERS);
-  let pushed = 0;
-  for (const chunk of chunks)
-    for (let at = 0; at < chunk.byteLength; at += OUTLINED_AT_ONCE) {
-      const piece = chunk.subarray(at, at + OUTLINED_AT_ONCE);
-      outline.push(piece);
-      pushed += piece.byteLength;
-      if (pushed < OUTLINED_AT_ONCE) continue;
-      pushed = 0;
-      await c.env.HOME?.othersFirst();
-    }
-  return readOutline(outline, chunks);
+export const outlined = async (c: AppContext, tenant: string, chunks: readonly Uint8Array[]): Promise<DoorBody> => {
+  const outlining = new Outlining(c, tenant);
+  await outlining.readAll(chunks);
+  return outlining.end(chunks);
 };
 
 /** Of a long body the outline may have cut it. */
@@ -109,6 +127,12 @@ const wholeMetadata = ({ chunks, members }: LargeBody): Body => {
   const { from, to } = members.get("metadata") ?? { from: 0, to: 0 };
   if (from === to || to - from > MAX_METADATA_BYTES) return {};
   return { metadata: JSON.parse(decoded(joined(between(chunks, from, to)))) as Json };
+};
+
+const briefTools = ({ chunks, members }: LargeBody): Body => {
+  const { from, to } = members.get("tools") ?? { from: 0, to: 0 };
+  if (to - from <= MAX_TOOLS_BYTES) return {};
+  return { tools: new TextDecoder().decode(joined(between(chunks, from, from + MAX_TOOLS_BYTES))) };
 };
 
 const objectOf = (value: unknown): Body => {

@@ -133,7 +133,7 @@ const withItems = async (c: AppContext, token: TokenFacts, read: DoorBody): Prom
       const id = referredIdOf(item);
       return id === null ? [item] : carriedItemsOf({ output: [stored.get(id) ?? null] });
     });
-    return chainedBody(c, read, [utf8.encode(JSON.stringify(whole))]);
+    return chainedBody(c, token.tenant, read, [utf8.encode(JSON.stringify(whole))]);
   };
   const found = await find(SHORT_CHAIN_BYTES);
   if (found.bytes <= SHORT_CHAIN_BYTES) return put(found);
@@ -163,7 +163,7 @@ const following = async (c: AppContext, token: TokenFacts, read: DoorBody, previ
   unwrap(fitsChain(newest.bytes + utf8Bytes(own)));
   const put = async (): Promise<DoorBody> => {
     const lists = await chainTexts(c, token, newest, true);
-    return chainedBody(c, read, joinedLists([...lists, own]));
+    return chainedBody(c, token.tenant, read, joinedLists([...lists, own]));
   };
   const isShort = newest.bytes <= SHORT_CHAIN_BYTES;
   const chained = isShort ? await put() : await asHeavy(c, token, newest.bytes, put);
@@ -197,13 +197,14 @@ const ownItems = ({ body, large }: DoorBody): string => {
 /** The same request with another input; a large one stays bytes. */
 const chainedBody = async (
   c: AppContext,
+  tenant: string,
   { body, large }: DoorBody,
   input: readonly Uint8Array[],
 ): Promise<DoorBody> => {
-  if (large !== null) return outlined(c, spliced(large, input));
+  if (large !== null) return outlined(c, tenant, spliced(large, input));
   const { input: _own, ...rest } = body;
   const whole = [utf8.encode(`${JSON.stringify(rest).slice(0, -1)},"input":`), ...input, utf8.encode("}")];
-  if (whole.reduce((sum, { byteLength }) => sum + byteLength, 0) > MAX_BODY_BYTES) return outlined(c, whole);
+  if (whole.reduce((sum, { byteLength }) => sum + byteLength, 0) > MAX_BODY_BYTES) return outlined(c, tenant, whole);
   return { body: { ...rest, input: JSON.parse(decoded(joined(input))) as Json }, large: null };
 };
 

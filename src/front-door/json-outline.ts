@@ -1,21 +1,28 @@
 // Reads a large JSON body while it arrives, a chunk at a time, so that no request keeps the thread for long: it counts
 // depth and values, finds the top-level members that the edge changes, and keeps everything but the rest of long texts
-// (images, files). What it keeps is a small JSON text with the same structure, which a parser then judges. What it
-// leaves out it judges itself: escapes, control characters, UTF-8.
+// (images, files) and, of very many numbers, the rest of each. What it keeps is a small JSON text with the same structure,
+// which a parser then judges. What it leaves out it judges itself: escapes, control characters, UTF-8, numbers.
 
 import { JsonTally, mixed } from "../../contract/words/json-bounds.ts";
 import { invalid } from "../../domain/words/refusal.ts";
+import { joined } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
+import { JsonNumber } from "./json-number.ts";
+
+/** Texts and names: a parser makes each one anew, and no client needs as many in one request. */
+export const MAX_LARGE_BODY_TEXTS = 131_072;
 
 /** Bytes of a text that the outline keeps: more than the prompt that people see. */
 const KEPT_TEXT_BYTES = 4_096;
 /** From so many kept bytes on, texts below the top level keep less, so that the parser is never busy for long. */
 const MANY_KEPT_BYTES = 4 * 1024 * 1024;
 const SHORT_TEXT_BYTES = 32;
+/** So many numbers stay whole. Of a further one the first digit is enough: a fraction costs a parser ten times as much. */
+const WHOLE_NUMBERS = 4_096;
 /** No name that is looked for is longer, even if all of it is escaped. */
 const MAX_NAME_BYTES = 256;
 
-const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [QUOTE, BACKSLASH, COMMA, COLON, MINUS] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d];
 const [OPEN_BRACKET, CLOSE_BRACKET] = [0x5b, 0x5d];
 const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d];
 const STRICT = { fatal: true, ignoreBOM: false } as const;
@@ -56,7 +63,10 @@ export class JsonOutline {
   #hasEscape = false;
   #keptTextBytes = KEPT_TEXT_BYTES;
   #keptBytes = 0;
+  /** What comes now is left out. */
   #isCut = false;
+  #texts = 0;
+  readonly #number = new JsonNumber();
   #isEscaped = false;
   #hexLeft = 0;
   /** At the top level: the name being read or just read; null where a name cannot stand. */
@@ -71,16 +81,17 @@ export class JsonOutline {
   push(chunk: Uint8Array): void {
     this.#checkUtf8(chunk, true);
     this.#keptFrom = 0;
+    const keptBefore = this.#kept.length;
     for (let at = 0; at < chunk.length; at += 1) {
-      if (this.#isInString) at = this.#passPlain(chunk, at);
+      at = this.#isInString ? this.#passPlain(chunk, at) : this.#passNumber(chunk, at);
       const byte = chunk[at];
       if (byte === undefined) break;
       if (this.#isInString) this.#readText(byte, at, chunk);
-      else if (byte === QUOTE) this.#beginText();
-      else if (byte >= COMMA) this.#readMark(byte, this.#offset + at);
+      else this.#readOther(byte, at);
     }
     this.#refuseExcess();
     if (!this.#isCut) this.#keep(chunk.subarray(this.#keptFrom));
+    if (this.#kept.length > keptBefore + 1) this.#kept.push(joined(this.#kept.splice(keptBefore)));
     this.#offset += chunk.length;
   }
 
@@ -146,6 +157,7 @@ export class JsonOutline {
     if (this.#hexLeft > 0 || this.#isEscaped) this.#readEscape(byte);
     else if (byte === QUOTE) {
       this.#isInString = false;
+      this.#texts += 1;
       this.#tally.text(this.#textHash, this.#textBytes - 1 - this.#furtherBytes, this.#hasEscape);
       if (this.#isCut) this.#keptFrom = at;
       this.#isCut = false;
@@ -179,6 +191,24 @@ export class JsonOutline {
     else if (!SIMPLE_ESCAPES.has(byte)) refuse("JSON: a text has a malformed escape");
   }
 
+  /** Answers where the rest begins. */
+  #passNumber(chunk: Uint8Array, from: number): number {
+    const to = this.#number.pass(chunk, from);
+    if (this.#isCut || to === from || this.#number.count <= WHOLE_NUMBERS) return to;
+    const firstDigit = chunk[from] === MINUS ? from + 1 : from;
+    if (firstDigit === to) return to;
+    this.#keep(chunk.subarray(this.#keptFrom, firstDigit + 1));
+    this.#isCut = true;
+    return to;
+  }
+
+  #readOther(byte: number, at: number): void {
+    if (this.#isCut) this.#keptFrom = at;
+    this.#isCut = false;
+    if (byte === QUOTE) this.#beginText();
+    else if (byte >= COMMA) this.#readMark(byte, this.#offset + at);
+  }
+
   #readMark(byte: number, place: number): void {
     this.#tally.mark(byte);
     if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
@@ -193,6 +223,9 @@ export class JsonOutline {
   #refuseExcess(): void {
     const excess = this.#tally.excess();
     if (excess !== null) throw new Refused(invalid("", `the body ${excess}`));
+    if (this.#texts > MAX_LARGE_BODY_TEXTS)
+      refuse(`one of at most ${MAX_LARGE_BODY_TEXTS} texts and names if it is over 1 MiB`);
+    if (this.#number.isMalformed) refuse("JSON: a number is malformed");
   }
 
   /** Two members of one name would mean one thing here and another at the runtime. */

@@ -45,8 +45,11 @@ export const readText = async (c: AppContext, terms: BodyTerms): Promise<string>
   return decoded(joined(chunks));
 };
 
+/** No more is read of the body until the promise resolves, if there is one. */
+type Take = (chunk: Uint8Array) => Promise<void> | undefined;
+
 /** Gives the body's bytes to `take`, in the order in which they arrive. */
-export const readChunks = async (c: AppContext, terms: BodyTerms, take: (chunk: Uint8Array) => void): Promise<void> => {
+export const readChunks = async (c: AppContext, terms: BodyTerms, take: Take): Promise<void> => {
   const request = c.req.raw;
   const header = declaredLength(request);
   if (isBodiless(request, header)) return;
@@ -57,14 +60,14 @@ export const readChunks = async (c: AppContext, terms: BodyTerms, take: (chunk: 
   const arrived = c.env.HOME?.arrivedBody(c) ?? null;
   if (arrived === null) return withDeadline(request, terms, declared === null ? counted(c, terms, take) : take);
   if (arrived.byteLength > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });
-  take(arrived);
+  await take(arrived);
 };
 
 /** Bytes that no header has declared: the request's share grows with them, or has no room for them. */
-const counted = (c: AppContext, { limitBytes }: BodyTerms, take: (chunk: Uint8Array) => void) => {
+const counted = (c: AppContext, { limitBytes }: BodyTerms, take: Take): Take => {
   let size = 0;
   let countedBytes = FREE_BODY_BYTES;
-  return (chunk: Uint8Array): void => {
+  return (chunk) => {
     size += chunk.byteLength;
     while (size > countedBytes) {
       const more = Math.min(GROWS_BY_BYTES, Math.max(limitBytes, size) - countedBytes);
@@ -72,11 +75,11 @@ const counted = (c: AppContext, { limitBytes }: BodyTerms, take: (chunk: Uint8Ar
       if (grown?.ok === false) throw new Refused(refusalOf(grown.error));
       countedBytes += more;
     }
-    take(chunk);
+    return take(chunk);
   };
 };
 
-const withDeadline = async (request: Request, terms: BodyTerms, take: (chunk: Uint8Array) => void): Promise<void> => {
+const withDeadline = async (request: Request, terms: BodyTerms, take: Take): Promise<void> => {
   const { deadlineMs = BODY_DEADLINE_MS } = terms;
   // The platform cuts a body at its declared length, so a small one needs no counting.
   const length = declaredLength(request);
@@ -104,7 +107,7 @@ const withDeadline = async (request: Request, terms: BodyTerms, take: (chunk: Ui
 const takeAll = async (
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { limitBytes, mayBeLarge }: BodyTerms,
-  take: (chunk: Uint8Array) => void,
+  take: Take,
 ): Promise<void> => {
   let size = 0;
   for (let isAsked = false; ; ) {
@@ -115,7 +118,7 @@ const takeAll = async (
       isAsked = true;
       await mayBeLarge?.();
     }
-    if (size <= limitBytes) take(value);
+    if (size <= limitBytes) await take(value);
     else if (size > limitBytes + MAX_DISCARDED_BYTES) break;
   }
   if (size > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });

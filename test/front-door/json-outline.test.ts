@@ -1,8 +1,9 @@
 // What the edge reads of a body over 1 MiB: the same as a parser, but for the rest of long texts.
 
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES, MAX_JSON_WORDS } from "../../contract/words/json-bounds.ts";
-import { JsonOutline } from "../../src/front-door/json-outline.ts";
+import { JsonOutline, MAX_LARGE_BODY_TEXTS } from "../../src/front-door/json-outline.ts";
 
 const outlineOf = (body: string | Uint8Array, chunkBytes: number, wanted: readonly string[] = ["model"]) => {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
@@ -59,6 +60,54 @@ describe("the outline of a body", () => {
     expect(outlineOf('{"mod\\u0065l" : "m1" }', 3).members).toEqual({ model: "m1" });
   });
 
+  it("has the first digit of a number, of very many numbers", () => {
+    const numbers = Array.from({ length: 10_000 }, (_, index) => index / 7 - 100);
+    const { value } = outlineOf(JSON.stringify({ model: "m", numbers, last: [-12, 0.5, 7e-12] }), 1_000);
+    const kept = (value as { numbers: number[] }).numbers;
+    expect(kept.slice(0, 4_096)).toEqual(numbers.slice(0, 4_096));
+    expect(kept.slice(4_096)).toEqual(numbers.slice(4_096).map((number) => Number(String(number)[0])));
+    expect(value).toMatchObject({ model: "m", last: [-1, 0, 7] });
+  });
+
+  it.each([1, 3, 1_000])(
+    "after very many numbers it takes what a parser takes, in chunks of %i bytes",
+    (chunkBytes) => {
+      const many = "0,".repeat(4_096);
+      const token = fc.constantFrom(
+        "0",
+        "1",
+        "42",
+        "-",
+        "+",
+        ".",
+        "e",
+        "E",
+        ",",
+        " ",
+        "[",
+        "]",
+        "true",
+        '"1.5"',
+        "1.5e-3",
+      );
+      const isTaken = (read: () => unknown): boolean => {
+        try {
+          read();
+          return true;
+        } catch {
+          return false;
+        }
+      };
+      fc.assert(
+        fc.property(fc.array(token, { maxLength: 8 }), (tokens) => {
+          const text = `{"a":[${many}${tokens.join("")}]}`;
+          expect(isTaken(() => outlineOf(text, chunkBytes))).toBe(isTaken(() => JSON.parse(text)));
+        }),
+        { numRuns: chunkBytes === 1 ? 200 : 1_000 },
+      );
+    },
+  );
+
   it("keeps little of texts in lists once it has much", () => {
     const message = JSON.stringify({ role: "user", content: "y".repeat(500) });
     const many = Array.from({ length: 20_000 }, () => message).join(",");
@@ -90,6 +139,12 @@ describe("a body is refused", () => {
       JSON.stringify(Array.from({ length: 2 * MAX_JSON_WORDS }, (_, index) => ({ [`a longer name ${index}`]: 1 }))),
       "must not have more than 32768 different names and texts",
     ],
+    [
+      "with more texts than the bound",
+      JSON.stringify(Array(MAX_LARGE_BODY_TEXTS + 1).fill("the same text")),
+      "at most 131072 texts and names if it is over 1 MiB",
+    ],
+    ["with a malformed number among very many", `[${"0,".repeat(5_000)}1.5.3]`, "must be JSON: a number is malformed"],
     ["that is too deep for a moment", `${"[".repeat(65)}${"]".repeat(65)}`, "must not nest deeper than 64 levels"],
     ["that is too deep", "[".repeat(MAX_JSON_DEPTH + 1), "must not nest deeper than 64 levels"],
     ["with two models", '{"model":"a","model":"b"}', "model: is given more than once"],

@@ -141,6 +141,20 @@ describe("a body over 1 MiB", () => {
     await stateless;
   });
 
+  it("belongs to the conversation of its tools by how these begin, if they are very long", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const outcomeWith = async (first: string, last: string): Promise<string | null> => {
+      const tools = [{ name: first, description: "d".repeat(1_100_000) }, { name: last }];
+      const answering = post(world.key, CHAT, chat({ tools }));
+      worker.complete(await worker.nextJob(), chatAnswer("hello"));
+      return (await answering).headers.get("x-signalbox-session");
+    };
+    expect(await outcomeWith("one", "a")).toBe("miss");
+    expect(await outcomeWith("one", "b")).toBe("hit");
+    expect(await outcomeWith("another", "a")).toBe("miss");
+  });
+
   it("may be small, if it has numbers with more digits than a parser keeps: they reach its worker", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
