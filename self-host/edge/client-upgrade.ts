@@ -8,8 +8,8 @@ import { MAX_FRAME_BYTES } from "../../contract/socket.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../../src/http/refused.ts";
 import { type ClientSocket, MAX_PONGS, PINGS_TOLD_WITHIN_MS } from "./client-sockets.ts";
-import type { FramePace } from "./frame-paces.ts";
-import type { Reading, SocketFrames } from "./held-frames.ts";
+import type { FramePace } from "./frames/frame-paces.ts";
+import type { Reading, SocketFrames } from "./frames/held-frames.ts";
 import { type Exchange, hasBody } from "./pass-on.ts";
 
 /** The object counts characters, and says what is too long; nothing longer is read. */

@@ -6,10 +6,10 @@ import { BOUNDS } from "../../src/http/shares.ts";
 import { MAX_BEHIND_BYTES } from "./client-sockets.ts";
 import { MAX_UNREAD_BYTES } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
-import { FRAMES_A_SECOND } from "./frame-paces.ts";
-import { MAX_HELD_BYTES } from "./held-frames.ts";
+import { FRAMES_A_SECOND } from "./frames/frame-paces.ts";
+import { MAX_HELD_BYTES } from "./frames/held-frames.ts";
+import { LINE_BYTES_A_SECOND, LINE_MESSAGES_A_SECOND, READER_BYTES_A_SECOND } from "./frames/pace.ts";
 import { MAX_LINES } from "./object-lines.ts";
-import { LINE_BYTES_A_SECOND, LINE_MESSAGES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
 import { MAX_PIPELINED_BYTES, MAX_UNANSWERED } from "./turns/pipelines.ts";
 import { MAX_WAITING } from "./turns/tick-turns.ts";
 import { MAX_UNREAD_BYTES_OF_ALL } from "./unread.ts";
@@ -108,9 +108,9 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "what a tenant's workers send of their streams in a second on data lines",
-    holds: ["self-host/edge/pace.ts#known"],
+    holds: ["self-host/edge/frames/pace.ts#known"],
     grownBy: "worker",
-    countedBy: "self-host/edge/pace.ts",
+    countedBy: "self-host/edge/frames/pace.ts",
     bound: LINE_BYTES_A_SECOND,
     unit: "bytes",
     of: "tenant",
@@ -120,9 +120,9 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "messages that a tenant's workers send of their streams in a second",
-    holds: ["self-host/edge/pace.ts#known"],
+    holds: ["self-host/edge/frames/pace.ts#known"],
     grownBy: "worker",
-    countedBy: "self-host/edge/pace.ts",
+    countedBy: "self-host/edge/frames/pace.ts",
     bound: LINE_MESSAGES_A_SECOND,
     unit: "entries",
     of: "tenant",
@@ -132,9 +132,9 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "what a tenant's readers are sent in a second while its workers send",
-    holds: ["self-host/edge/pace.ts#known"],
+    holds: ["self-host/edge/frames/pace.ts#known"],
     grownBy: "reader",
-    countedBy: "self-host/edge/pace.ts",
+    countedBy: "self-host/edge/frames/pace.ts",
     bound: READER_BYTES_A_SECOND,
     unit: "bytes",
     of: "tenant",
@@ -144,9 +144,9 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "frames that a tenant's sockets bring in a second",
-    holds: ["self-host/edge/frame-paces.ts#tenants"],
+    holds: ["self-host/edge/frames/frame-paces.ts#tenants"],
     grownBy: "worker",
-    countedBy: "self-host/edge/frame-paces.ts",
+    countedBy: "self-host/edge/frames/frame-paces.ts",
     bound: FRAMES_A_SECOND,
     unit: "entries",
     of: "tenant",
@@ -157,12 +157,12 @@ export const GROWTH: readonly GrowthRow[] = [
   {
     what: "messages of sockets that are unfinished, or not told to the object",
     holds: [
-      "self-host/edge/held-frames.ts#tenants",
-      "self-host/edge/held-frames.ts#counted",
-      "self-host/edge/held-frames.ts#waiting",
+      "self-host/edge/frames/held-frames.ts#tenants",
+      "self-host/edge/frames/held-frames.ts#counted",
+      "self-host/edge/frames/held-frames.ts#waiting",
     ],
     grownBy: "worker",
-    countedBy: "self-host/edge/held-frames.ts",
+    countedBy: "self-host/edge/frames/held-frames.ts",
     bound: MAX_HELD_BYTES,
     unit: "bytes",
     of: "tenant",

@@ -7,9 +7,9 @@ import { connect, type Socket } from "node:net";
 import { readOutcome } from "../../durable-objects/calls/grouped-calls.ts";
 import { askedText, NO_ANSWER, readAnswered } from "../../durable-objects/sockets/object-line.ts";
 import { ClientSockets } from "./client-sockets.ts";
+import { MessageReader, textFrame } from "./frames/websocket-frame.ts";
 import { processAway } from "./process-away.ts";
 import { type ReadPace, ReadStreams } from "./read-streams.ts";
-import { MessageReader, textFrame } from "./websocket-frame.ts";
 
 const END_OF_HEAD = "\r\n\r\n";
 const SWITCHES_PROTOCOLS = "HTTP/1.1 101 ";

@@ -12,9 +12,9 @@ import { ALONE, GROUP, LINE_URL } from "../../durable-objects/sockets/object-lin
 import { READ_URL } from "../../durable-objects/sockets/reading-frames.ts";
 import type { SocketOpening } from "../../src/home.ts";
 import type { ClientSocket } from "./client-sockets.ts";
+import type { Paces } from "./frames/pace.ts";
 import { ObjectLine } from "./object-line.ts";
 import { ObjectLines } from "./object-lines.ts";
-import type { Paces } from "./pace.ts";
 import { processAway } from "./process-away.ts";
 import { streamedBytes } from "./streamed-bytes.ts";
 import type { FairTurns } from "./turns/fair-turns.ts";

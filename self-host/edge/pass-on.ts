@@ -6,7 +6,7 @@ import { connect, type Socket } from "node:net";
 import { pipeline, type Transform } from "node:stream";
 import { INTERNAL_SERVER_ERROR } from "../../contract/words/http-status.ts";
 import type { AppContext } from "../../src/http/auth.ts";
-import { CloseWatch } from "./closing-frame.ts";
+import { CloseWatch } from "./frames/closing-frame.ts";
 
 /** Node's own, taken before the adapter replaces it: the adapter sends nothing for a response with this mark. */
 const { Response: PlainResponse } = globalThis;

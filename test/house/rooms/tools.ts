@@ -58,8 +58,14 @@ export const TOOLS_ROOMS: readonly Room[] = [
   },
   { places: ["self-host/edge/turns"], may: ["src/env.ts", "src/http"], packages: ["node:"] },
   {
+    places: ["self-host/edge/frames"],
+    may: ["self-host/edge/turns", "domain/*"],
+    packages: ["node:"],
+  },
+  {
     places: ["self-host/edge"],
     may: [
+      "self-host/edge/frames",
       "self-host/edge/turns",
       "domain/*",
       "contract/*",

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { CloseWatch } from "../../../self-host/edge/closing-frame.ts";
+import { CloseWatch } from "../../../self-host/edge/frames/closing-frame.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startSelfHosted } from "../../support/self-hosted.ts";
 

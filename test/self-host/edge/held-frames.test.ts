@@ -1,7 +1,7 @@
 // What clients' sockets make this process hold: messages that have begun, and those that the object was not told yet.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { HeldFrames, MAX_HELD_BYTES, passHeld, type SocketFrames } from "../../../self-host/edge/held-frames.ts";
+import { HeldFrames, MAX_HELD_BYTES, passHeld, type SocketFrames } from "../../../self-host/edge/frames/held-frames.ts";
 
 const SHARE = MAX_HELD_BYTES / 4;
 

@@ -7,10 +7,10 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { answeredText, askedText, readAnswered, readAsked } from "../../../durable-objects/sockets/object-line.ts";
+import { Paces } from "../../../self-host/edge/frames/pace.ts";
+import { type Message, MessageReader, textFrame } from "../../../self-host/edge/frames/websocket-frame.ts";
 import { ObjectProcess } from "../../../self-host/edge/object-process.ts";
-import { Paces } from "../../../self-host/edge/pace.ts";
 import { FairTurns } from "../../../self-host/edge/turns/fair-turns.ts";
-import { type Message, MessageReader, textFrame } from "../../../self-host/edge/websocket-frame.ts";
 import { folderForEachTest } from "../../support/temporary-folder.ts";
 
 const OBJECT = "/TENANT/t";

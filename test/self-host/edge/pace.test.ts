@@ -1,7 +1,13 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { Bucket, FULL_AGAIN_MS, frameCutter, Paces, READER_BYTES_A_SECOND } from "../../../self-host/edge/pace.ts";
+import {
+  Bucket,
+  FULL_AGAIN_MS,
+  frameCutter,
+  Paces,
+  READER_BYTES_A_SECOND,
+} from "../../../self-host/edge/frames/pace.ts";
 
 describe("the bytes of a tenant's data lines", () => {
   test("pass at once until the burst is used, then wait for their share of a second", () => {

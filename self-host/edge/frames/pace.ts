@@ -6,9 +6,9 @@
 
 import { Transform } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { MIB } from "../../domain/words/size.ts";
+import { MIB } from "../../../domain/words/size.ts";
+import { TickTurns } from "../turns/tick-turns.ts";
 import { FrameWalk } from "./frame-walk.ts";
-import { TickTurns } from "./turns/tick-turns.ts";
 
 /** Thousands of streams of tokens take less. */
 export const LINE_BYTES_A_SECOND = 8 * MIB;

@@ -4,7 +4,7 @@
 // its message, is cut off. Without this, sockets that each leave a message unfinished would fill the memory.
 
 import { Transform } from "node:stream";
-import { MIB } from "../../domain/words/size.ts";
+import { MIB } from "../../../domain/words/size.ts";
 import { FrameWalk } from "./frame-walk.ts";
 
 /** Most messages of workers are shorter. */
