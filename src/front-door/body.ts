@@ -7,7 +7,7 @@ import { isWithinBytes, MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
-import { decoded, joined, LONG_CHARS, parseJson, readChunks, refuseOtherMedia } from "../http/body.ts";
+import { decoded, joined, LONG_CHARS, parseJson, readChunks, refuseOtherMedia, STEP_CHARS } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
 import { JsonOutline, type Span } from "./json-outline.ts";
 import type { Body } from "./prompt.ts";
@@ -57,7 +57,13 @@ export const readDoorBody = async (
   if (size === 0) throw new Refused(invalid("", "a JSON body is required"));
   // Bodies of many requests may have arrived at once.
   if (size >= LONG_CHARS) await c.env.HOME?.longStep(tenant);
-  if (size > MAX_BODY_BYTES) return outlining.end(chunks);
+  const read = size > MAX_BODY_BYTES ? outlining.end(chunks) : await readSmall(c, tenant, chunks);
+  // How its conversation begins may be most of it, and is written once more.
+  if (size >= STEP_CHARS) await c.env.HOME?.longStep(tenant);
+  return read;
+};
+
+const readSmall = async (c: AppContext, tenant: string, chunks: readonly Uint8Array[]): Promise<DoorBody> => {
   const text = decoded(joined(chunks));
   const body = objectOf(parseJson(text));
   return mustStayBytes(text, body) ? outlined(c, tenant, chunks) : { body, large: null };
@@ -77,9 +83,6 @@ const GROWS_AT_MOST = 5;
 const isTooLongWritten = (text: string, body: Body): boolean =>
   text.length > MAX_BODY_BYTES / GROWS_AT_MOST && !isWithinBytes(JSON.stringify(body), MAX_BODY_BYTES);
 
-/** What is outlined in one step: some 4 ms of numbers, or 1 ms of a text. */
-const STEP_BYTES = 256 * 1024;
-
 /** Makes the outline of a body while it arrives, in steps between which others have their turn. */
 class Outlining {
   readonly #c: AppContext;
@@ -97,7 +100,7 @@ class Outlining {
   async readAll(chunks: readonly Uint8Array[]): Promise<void> {
     for (const chunk of chunks.slice(this.#readChunks)) {
       this.#readChunks += 1;
-      for (let at = 0; at < chunk.byteLength; at += STEP_BYTES) await this.#read(chunk.subarray(at, at + STEP_BYTES));
+      for (let at = 0; at < chunk.byteLength; at += STEP_CHARS) await this.#read(chunk.subarray(at, at + STEP_CHARS));
     }
   }
 
@@ -109,7 +112,7 @@ class Outlining {
   async #read(piece: Uint8Array): Promise<void> {
     this.#outline.push(piece);
     this.#readBytes += piece.byteLength;
-    if (this.#readBytes < STEP_BYTES) return;
+    if (this.#readBytes < STEP_CHARS) return;
     this.#readBytes = 0;
     await this.#c.env.HOME?.longStep(this.#tenant);
   }

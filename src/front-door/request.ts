@@ -159,8 +159,6 @@ export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts
   if (isOptional(api)) unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
   const read = await readDoorBody(c, token.tenant, () => mayBeLarge(c, api, token));
   const { body, large } = read;
-  // How its conversation begins may be most of it, and is written once more.
-  if (large !== null) await c.env.HOME?.longStep(token.tenant);
   const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);
   if (api !== "responses") return readRequest(c, api, { body, large, identity, files: [] });
   refuseConversation(body);

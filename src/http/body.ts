@@ -182,6 +182,8 @@ const refuseOther = ({ mediaType, isJson }: Media): void => {
 
 /** To read so much takes about a millisecond, and to check it takes another. */
 export const LONG_CHARS: number = 16 * 1024;
+/** To parse so much takes up to 4 ms, and to write it again takes as long. */
+export const STEP_CHARS: number = 256 * 1024;
 
 /** The JSON body, or a promise of it if it has not arrived or is long; `undefined` if there is none. */
 export const readJson = (c: AppContext, terms: Partial<BodyTerms> = {}): unknown => {
@@ -197,8 +199,11 @@ export const readJson = (c: AppContext, terms: Partial<BodyTerms> = {}): unknown
 
 const readLongJson = async (c: AppContext, media: Media, reading: string | Promise<string>): Promise<unknown> => {
   const text = await reading;
+  const tenant = text.length >= STEP_CHARS ? c.get("caller")?.tenant : undefined;
+  if (tenant !== undefined) await c.env.HOME?.longStep(tenant);
   const body = jsonOf(text, media);
-  if (text.length >= LONG_CHARS) await c.env.HOME?.othersFirst();
+  if (tenant !== undefined) await c.env.HOME?.longStep(tenant);
+  else if (text.length >= LONG_CHARS) await c.env.HOME?.othersFirst();
   return body;
 };
 
