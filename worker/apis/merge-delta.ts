@@ -4,7 +4,7 @@
 
 import { isObject, type JsonObject, objectOf } from "../../contract/text/json-object.ts";
 
-/** Names arrive whole, and may be repeated with each delta. */
+/** Names arrive whole, and may be repeated with each delta, or be empty in all but the first. */
 const NAMES = new Set(["id", "type", "role", "name", "object", "model"]);
 /** Rows of these types are pieces of one text. */
 const TEXT_PARTS = new Set<unknown>(["text", "thinking"]);
@@ -32,6 +32,7 @@ export const mergeDelta = (into: JsonObject, delta: JsonObject, depth = 0): numb
       into[field] = inner;
       added += mergeDelta(inner, value, depth + 1);
     } else {
+      if (value === "" && old !== undefined) continue;
       into[field] = value;
       added += lengthOf(value) - lengthOf(old);
     }

@@ -48,15 +48,16 @@ class ChunkAssembly implements Assembly {
       choice.message = message;
       this.#size += mergeDelta(message, delta);
     }
-    const isFinished = finish_reason !== null && finish_reason !== undefined;
-    if (isFinished) choice.finish_reason = finish_reason;
-    return isFinished || hasContent(objectOf(delta)) || (typeof rest.text === "string" && rest.text !== "");
+    if (finish_reason !== null && finish_reason !== undefined) choice.finish_reason = finish_reason;
+    return (
+      isReason(finish_reason) || hasContent(objectOf(delta)) || (typeof rest.text === "string" && rest.text !== "")
+    );
   }
 
   /** Some runtimes give no reason, and some no `[DONE]`: either is their own end. */
   isWhole(): boolean {
     const choices = [...this.#choices.values()];
-    const isEnded = this.#isDone || choices.every(({ finish_reason: reason }) => reason !== undefined);
+    const isEnded = this.#isDone || choices.every(({ finish_reason: reason }) => isReason(reason));
     return choices.length > 0 && isEnded;
   }
 
@@ -97,6 +98,9 @@ class ChunkAssembly implements Assembly {
     return { id, object: this.#object, ...head, choices };
   }
 }
+
+/** An empty one ends nothing: some runtimes write it in each chunk before the last. */
+const isReason = (reason: unknown): boolean => reason !== null && reason !== undefined && reason !== "";
 
 /** Rows of a whole message have no `index`; only deltas do. */
 const wholeMessage = ({ tool_calls: calls, ...message }: JsonObject): JsonObject => {

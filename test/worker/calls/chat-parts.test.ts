@@ -59,9 +59,10 @@ describe("a runtime's calls of tools, streamed", () => {
     const server = await serve(openai(["m1"], () => ({ body: [...body, ...end] })));
     const outcome = await run(local("vllm", server.url));
     if (!outcome.ok) throw new Error(outcome.error.message);
-    const { tool_calls } = outcome.result as { tool_calls: { function: object }[] };
-    return tool_calls.map(({ function: told }) => told);
+    const { tool_calls } = outcome.result as { tool_calls: { id: string; function: object }[] };
+    return tool_calls;
   };
+  const functions = async (...body: string[]) => (await called(...body)).map(({ function: told }) => told);
   const [weather, time] = [
     { name: "weather", arguments: '{"city":"Bern"}' },
     { name: "time", arguments: "{}" },
@@ -69,10 +70,15 @@ describe("a runtime's calls of tools, streamed", () => {
 
   test("are several although each has the number 0", async () => {
     const parts = [call("a", "weather", '{"city":'), call(undefined, undefined, '"Bern"}'), call("b", "time", "{}")];
-    expect(await called(...parts)).toEqual([weather, time]);
+    expect(await functions(...parts)).toEqual([weather, time]);
   });
 
   test("are one although each part has an id of its own", async () => {
-    expect(await called(call("a", "weather", '{"city":'), call("b", undefined, '"Bern"}'))).toEqual([weather]);
+    expect(await functions(call("a", "weather", '{"city":'), call("b", undefined, '"Bern"}'))).toEqual([weather]);
+  });
+
+  test("keep id and name where later parts have empty ones", async () => {
+    const calls = await called(call("a", "weather", '{"city":'), call("", "", '"Bern"}'));
+    expect(calls).toEqual([{ id: "a", function: weather }]);
   });
 });

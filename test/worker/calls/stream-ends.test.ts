@@ -35,6 +35,16 @@ describe("a stream that its runtime ends", () => {
     expect((await streamed([DONE])).outcome.ok).toBe(false);
   });
 
+  test("that writes an empty reason in each chunk is whole with the last one's, and not before", async () => {
+    const cut = await streamed([chunk("Hel", ""), chunk("lo", "")]);
+    expect(cut.outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable", status: 502 } });
+    expect(cut.events).not.toContain("[DONE]");
+    const role = await streamed([chunk("", "")]);
+    expect(role.events).toBe("");
+    const whole = await streamed([chunk("Hel", ""), chunk("lo", "stop")]);
+    expect(whole.outcome).toMatchObject({ ok: true, result: { choices: [{ finish_reason: "stop" }] } });
+  });
+
   test("with an error that is a chunk of its own is one, though [DONE] follows", async () => {
     const error = { object: "error", message: "the engine died", type: "InternalServerError", code: 500 };
     const { outcome, events } = await streamed([chunk("Hel"), event(error), DONE]);
