@@ -8,6 +8,8 @@ import type { Ending, Opened, Session, SessionHost } from "./session/session.ts"
 
 /** A session that lasted this long was good: reconnect soon. */
 const GOOD_SESSION_MS = 10_000;
+/** WebSockets in a row that were cut, or brought no message: what lies between may let only plain HTTP through. */
+const MAX_MUTE_SOCKETS = 2;
 
 export type ConnectionOptions = {
   loop: Pick<Loop, "attach" | "detach" | "receive" | "freeSlots">;
@@ -25,12 +27,19 @@ export const keepConnected = async (options: ConnectionOptions): Promise<string 
   const { stop, log, random = Math.random, nowMs = () => performance.now() } = options;
   let failures = 0;
   let wasConnected = false;
+  let muteSockets = 0;
   const tell = tellingChanges(log);
   while (!stop.aborted) {
     const openedAt = nowMs();
-    const ending = await oneSession(options, tell, () => {
+    const isOverHttp = muteSockets === MAX_MUTE_SOCKETS;
+    let isMute = true;
+    const ending = await oneSession(options, tell, isOverHttp, () => {
       wasConnected = true;
+      isMute = false;
     });
+    if (isOverHttp) muteSockets = MAX_MUTE_SOCKETS - 1;
+    else if (!isMute) muteSockets = 0;
+    else if (ending.kind === "lost" && ending.wasReached === true) muteSockets += 1;
     if (ending.kind === "refused" && !(ending.isForeign && wasConnected)) return ending.reason;
     if (stop.aborted) break;
     failures = nowMs() - openedAt >= GOOD_SESSION_MS ? 0 : failures + 1;
@@ -43,6 +52,7 @@ export const keepConnected = async (options: ConnectionOptions): Promise<string 
 const oneSession = async (
   { loop, openSocket, openHttp, stop }: ConnectionOptions,
   tell: (about: string, line: string) => void,
+  isOverHttp: boolean,
   onConnected: () => void,
 ): Promise<Ending> => {
   // An abandoned session may still deliver frames; they must be ignored.
@@ -57,16 +67,23 @@ const oneSession = async (
     },
     freeSlots: () => loop.freeSlots(),
   };
-  const open = async (): Promise<Opened> => {
-    const opened = await openSocket(host);
-    if (opened.ok || opened.kind !== "no_socket" || stop.aborted) return opened;
-    tell("fallback", `${opened.reason}; falling back to HTTP`);
+  const fallBack = (reason: string): Promise<Opened> => {
+    tell("fallback", `${reason}; falling back to HTTP`);
     kind = "http";
     return openHttp(host);
   };
+  const open = async (): Promise<Opened> => {
+    if (isOverHttp) return fallBack("WebSockets are cut, or nothing comes through them");
+    const opened = await openSocket(host);
+    if (opened.ok || opened.kind !== "no_socket" || stop.aborted) return opened;
+    return fallBack(opened.reason);
+  };
   // An address that swallows packets is given up only after seconds, which a supervisor may not wait.
   const opened = await unlessStopped(open(), stop);
-  if (!opened.ok) return opened.kind === "refused" ? opened : { kind: "lost", reason: opened.reason };
+  if (!opened.ok) {
+    if (opened.kind === "refused") return opened;
+    return { kind: "lost", reason: opened.reason, wasReached: opened.kind === "cut" };
+  }
   const { session } = opened;
   const close = () => session.close();
   stop.addEventListener("abort", close, { once: true });

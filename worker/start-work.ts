@@ -87,7 +87,11 @@ export const startWork = async (options: WorkOptions): Promise<Work> => {
     log,
     stop: stop.signal,
     openSocket: (host) => openSocketSession(line, host),
-    openHttp: (host) => openHttpSession(line, host),
+    openHttp: async (host) => {
+      const opened = await openHttpSession(line, host);
+      if (opened.ok) streams.goOverHttp();
+      return opened;
+    },
   });
   const ended = connected.then(async (reason) => {
     watch.stop();

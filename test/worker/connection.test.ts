@@ -324,6 +324,17 @@ describe("a worker on plain HTTP", () => {
   });
 });
 
+describe.each(["cuts", "mutes"] as const)("a firewall that %s WebSockets", (firewall) => {
+  test("leaves a worker plain HTTP, after a second try", async () => {
+    coordinator.firewall = firewall;
+    const { lines } = connectWorker();
+    await coordinator.waitFor("presence");
+    coordinator.assign(assignedJob({ id: "a" }));
+    await coordinator.waitFor("job.completed");
+    expect(lines).toContain("connected over HTTP");
+  });
+});
+
 test("an address where something else listens is told as such", async () => {
   coordinator.upgradeStatus = 404;
   coordinator.allowsSocket = false;

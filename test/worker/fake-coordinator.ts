@@ -34,6 +34,8 @@ export class FakeCoordinator {
   readonly requests: string[] = [];
   readonly configRequests: { ifNoneMatch: string | undefined; authorization: string | undefined }[] = [];
   allowsSocket = true;
+  /** What a firewall on the way does to a WebSocket: resets it, or opens it, lets nothing through and closes it. */
+  firewall: "cuts" | "mutes" | null = null;
   answersPings = true;
   /** What happens to a finished HTTP answer: sent, cut off, or replaced by a gateway's with this status. */
   disturb: (path: string) => "cut" | number | null = () => null;
@@ -151,6 +153,9 @@ export class FakeCoordinator {
         );
         return;
       }
+      if (this.firewall === "cuts") return void stream.destroy();
+      if (this.firewall === "mutes")
+        return sockets.handleUpgrade(request, stream, head, (socket) => socket.terminate());
       sockets.handleUpgrade(request, stream, head, (socket) => this.#connected(socket));
     });
     return server;

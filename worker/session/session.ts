@@ -22,8 +22,8 @@ export type Session = {
 };
 
 export type Ending =
-  /** The connection is lost; a new one may succeed. */
-  { kind: "lost"; reason: string } | Refused;
+  /** The connection is lost; a new one may succeed. `wasReached`: there was one. */
+  { kind: "lost"; reason: string; wasReached?: boolean } | Refused;
 
 /**
  * Trying again cannot help. `isForeign`: the words of no coordinator, so of a wrong address; but between a worker and the
@@ -33,7 +33,8 @@ export type Refused = { kind: "refused"; reason: string; isForeign: boolean };
 
 export type Opened =
   | { ok: true; session: Session }
-  | ({ ok: false } & (Refused | { kind: "unreachable" | "no_socket"; reason: string }));
+  /** `cut`: the connection ended before there was an answer. */
+  | ({ ok: false } & (Refused | { kind: "unreachable" | "no_socket" | "cut"; reason: string }));
 
 export type SessionHost = {
   receive: (message: CoordinatorMessage) => void;

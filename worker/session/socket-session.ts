@@ -25,6 +25,7 @@ const REFUSAL_WITHIN_MS = 10_000;
 const MAX_RECEIVED_BYTES = 64 * 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 const NORMAL_CLOSURE = 1000;
+const CLOSED_WITHOUT_WORDS = 1006;
 const CLOSE_TIMEOUT_MS = 2_000;
 /** Of a frame with several messages: together they have too much of nothing. A larger message travels alone. */
 const MAX_SHARED_FRAME_BYTES = LONG_JSON_CHARS;
@@ -54,6 +55,7 @@ export const openSocketSession = (settings: SessionSettings, host: SessionHost):
     socket.on("error", (error: NodeJS.ErrnoException) => {
       const reason = error.message || (error.code ?? "the connection failed");
       if (error.code === undefined) resolve({ ok: false, kind: "no_socket", reason });
+      else if (error.code === "ECONNRESET") resolve({ ok: false, kind: "cut", reason: `no WebSocket: ${reason}` });
       else resolve({ ok: false, kind: "unreachable", reason: nothingAnswers(settings.apiUrl, reason) });
     });
   });
@@ -86,7 +88,8 @@ const sessionOver = (socket: WebSocket, settings: SessionSettings, host: Session
   const ended = new Promise<Ending>((resolve) => {
     socket.once("close", (code, reason) => {
       heard();
-      if (isDead) resolve({ kind: "lost", reason: "the connection is dead: a ping was not answered" });
+      if (isDead)
+        resolve({ kind: "lost", reason: "the connection is dead: a ping was not answered", wasReached: true });
       else resolve(endingOf(code, String(reason), settings));
     });
   });
@@ -118,7 +121,8 @@ const endingOf = (code: number, reason: string, settings: SessionSettings): Endi
     const said = `another worker process connected as "${settings.instance}"`;
     return { kind: "refused", reason: `${said}: give each process its own --instance`, isForeign: false };
   }
-  return { kind: "lost", reason: `the connection closed (${code}${reason === "" ? "" : ` ${reason}`})` };
+  const told = `the connection closed (${code}${reason === "" ? "" : ` ${reason}`})`;
+  return { kind: "lost", reason: told, wasReached: code === CLOSED_WITHOUT_WORDS };
 };
 
 /** Messages as frames, in order: one message as it is, several as an array, each within the contract's limits. */

@@ -101,6 +101,11 @@ export class DataLine implements Streams {
     this.#gatherer.drop(jobId, lease);
   }
 
+  /** The worker itself is connected over HTTP now; a line that has once been open is tried again. */
+  goOverHttp(): void {
+    if (!this.#wasOpen && this.#fallback === null && !this.#isClosed) this.#fallBack();
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#fallback?.close();
@@ -207,7 +212,7 @@ export class DataLine implements Streams {
     clearTimeout(this.#idle);
     if (this.#isClosed) return;
     if (isRefused && !this.#wasOpen) this.#fallBack();
-    else if (this.#streams.size > 0) this.#connectLater();
+    else if (this.#streams.size > 0 && this.#fallback === null) this.#connectLater();
   }
 
   #connectLater(): void {
@@ -229,6 +234,8 @@ export class DataLine implements Streams {
   #fallBack(): void {
     const fallback = this.#openFallback();
     this.#fallback = fallback;
+    clearTimeout(this.#retry);
+    this.#socket?.terminate();
     for (const [key, stream] of this.#streams) {
       const { jobId, lease, waiting, ending, whenGone } = stream;
       stream.writer = fallback.open(jobId, lease, whenGone);

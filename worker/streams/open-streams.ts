@@ -3,9 +3,8 @@
 import type { SessionSettings } from "../session/session.ts";
 import { DataLine } from "./data-line.ts";
 import { HttpStreams } from "./http-streams.ts";
-import type { Streams } from "./streams.ts";
 
-export const openStreams = (settings: SessionSettings, log: (line: string) => void): Streams =>
+export const openStreams = (settings: SessionSettings, log: (line: string) => void): DataLine =>
   new DataLine(settings, () => {
     log("streams go over HTTP: no WebSocket for the data line");
     return new HttpStreams(settings);

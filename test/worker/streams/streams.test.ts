@@ -23,6 +23,7 @@ class FakeRelay {
   readonly posted: { path: string; text: string }[] = [];
   readonly sockets: WebSocket[] = [];
   allowsSocket = true;
+  cutsSockets = false;
   /** Answers a posted stream with this as soon as it begins. */
   answersEarly: number | null = null;
   port = 0;
@@ -38,6 +39,7 @@ class FakeRelay {
     });
     const sockets = new WebSocketServer({ noServer: true });
     this.#server.on("upgrade", (request, stream, head) => {
+      if (this.cutsSockets) return void stream.destroy();
       if (!this.allowsSocket) return void stream.end("HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n");
       sockets.handleUpgrade(request, stream, head, (socket) => {
         this.sockets.push(socket);
@@ -215,6 +217,16 @@ describe("the data line", () => {
     streams.open("b", 1, whenGone).write([word("nobody hears it")]);
     await eventually(() => expect(whenGone).toHaveBeenCalledOnce());
   });
+});
+
+test("what waits for a line is told over HTTP when the worker itself is connected over HTTP", async () => {
+  const line = openStreams({ apiUrl: `http://127.0.0.1:${relay.port}`, apiKey: "k", instance: "w1" }, () => {});
+  relay.cutsSockets = true;
+  line.open("a", 4, () => {}).write([word("one")]);
+  line.goOverHttp();
+  await line.end("a", 4, null);
+  expect(relay.posted.map(({ text }) => text)).toEqual([word("one")]);
+  line.close();
 });
 
 test("no part and no frame is over the contract's bounds, and none of it is lost", () => {
