@@ -144,10 +144,15 @@ export class RelayedStream {
     this.#firstEvent.resolve();
   }
 
+  /** The stream has said its end itself, as the reader's API has it. */
+  hasSaidEndTo({ wishes: { api } }: Reader): boolean {
+    return api !== null && this.said.hasEnd(api, this.window.lastText);
+  }
+
   #tellEnd(reader: Reader, error: EndError | null, nowAt: number): void {
     const { api, isNumbered } = reader.wishes;
     const last = this.window.lastText;
-    if (!isNumbered && api !== null && !this.said.hasEnd(api, last)) {
+    if (!isNumbered && api !== null && !this.hasSaidEndTo(reader)) {
       const told = error ?? streamLost;
       this.isToldLost ||= told.code === streamLost.code;
       reader.write(encoder.encode(this.said.endOf(api, told, this.jobId, last)), nowAt);

@@ -121,7 +121,8 @@ export class WorkerStreams {
     const leave = (why: WhyGone): void => {
       if (!stream.readers.delete(reader) || asked.wishes.isNumbered) return;
       if (why === "lost") this.#tellLost(stream);
-      else this.#readerGone(stream, false);
+      // Clients leave with the last event, which may come before its worker's report.
+      else if (!stream.hasSaidEndTo(reader)) this.#readerGone(stream, false);
     };
     const reader = new Reader(asked, nowAt, open(leave));
     stream.join(reader, nowAt);

@@ -60,7 +60,11 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
   const { commitAfterMs } = asked.settings;
   const headersOf = (job: Followed): Record<string, string> =>
     headersFor(c.get("requestId"), { ...answerHeadersOf(c, asking.api, asked, job, startedAt), ...STREAM_HEADERS });
-  const begun = begin(c, token, asked, request);
+  const begun = begin(c, token, asked, request).then((first) => {
+    // From now on the relay tells that the client has left, because it knows whether that was with the last event.
+    if (first.kind === "events") client.stop();
+    return first;
+  });
   const heldMs = Math.max(0, startedAt + commitAfterMs - Date.now());
   const first = await within(begun, heldMs);
   if (first === null)

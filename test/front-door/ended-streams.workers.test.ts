@@ -138,6 +138,18 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "client_closed" });
   });
 
+  it("when its client leaves with the last event: its job is its worker's to report", async () => {
+    const world = await newWorld();
+    const { worker, job, answer } = await openStream(world);
+    worker.say(job, DONE);
+    await answer.until((text) => text.endsWith(DONE));
+    await answer.cancel();
+    await settled(500);
+    expect(worker.heard).toEqual([]);
+    worker.complete(job, chatAnswer("x"));
+    await expect.poll(() => statusOf(world, job.id)).toMatchObject({ status: "completed" });
+  });
+
   it("when the tenant hears before the relay that its client has left: its worker is told, and once", async () => {
     const world = await newWorld();
     const { worker, job, answer } = await openStream(world);
