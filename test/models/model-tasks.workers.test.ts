@@ -299,6 +299,20 @@ describe("placing a model", () => {
     expect((await place({ copies: 9 })).tasks).toEqual([]);
   });
 
+  it("gives no copy to a worker that is paused, or that says it can take nothing, and says so", async () => {
+    await present("away", { ...managed, ...onDisk, unavailable: "its runtime does not answer" });
+    await present("rests", { ...managed, ...onDisk });
+    await world.ok("POST", "/api/workers/rests/pause", { reason: "mending" });
+    await present("works", managed);
+    const { tasks, workers } = await place({ copies: 3 });
+    expect(tasks).toMatchObject([{ worker: "works" }]);
+    const reasons = Object.fromEntries(workers.map(({ instance, reasons: why }: Body) => [instance, why]));
+    expect([reasons.away, reasons.rests]).toEqual([
+      ["is unavailable: its runtime does not answer"],
+      ["is paused: mending"],
+    ]);
+  });
+
   it("looks at each of a fleet whose machines say more than is read at a time", async () => {
     const names = Array.from({ length: 500 }, (_, index) => ({ model: `m${index}-${"x".repeat(100)}`, bytes: 1 }));
     for (let index = 0; index < 12; index += 1) await present(`w${index}`, { ...managed, on_disk: names });

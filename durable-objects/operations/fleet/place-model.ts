@@ -7,7 +7,7 @@ import { withModel } from "../../../domain/fleet/model-set.ts";
 import { isTaskOver } from "../../../domain/fleet/model-task.ts";
 import { pauseTextOf } from "../../../domain/fleet/pause.ts";
 import { type PlaceFacts, type PlaceVerdict, placeMachineOf } from "../../../domain/fleet/placement.ts";
-import { pauseOf } from "../../../domain/fleet/worker.ts";
+import { pauseOf, unavailableOf } from "../../../domain/fleet/worker.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { isSilent } from "../../steps/last-sign.ts";
@@ -85,7 +85,9 @@ const factsOf = (turn: Turn, member: Member, model: string): { facts: PlaceFacts
   return { facts, chars: text?.length ?? 0 };
 };
 
-const obstacleOf = (turn: Turn, member: Member): string | null => {
-  const paused = pauseOf(member.worker, turn.nowAt);
-  return paused === null ? null : `is paused: ${pauseTextOf(paused)}`;
+const obstacleOf = ({ nowAt }: Turn, { worker }: Member): string | null => {
+  const paused = pauseOf(worker, nowAt);
+  if (paused !== null) return `is paused: ${pauseTextOf(paused)}`;
+  const unavailable = unavailableOf(worker, nowAt);
+  return unavailable === null ? null : `is unavailable: ${unavailable}`;
 };
