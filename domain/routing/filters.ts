@@ -59,12 +59,17 @@ const FILTERS: readonly Filter[] = [
   {
     name: "capacity",
     isAboutRoom: true,
-    refuses: ({ worker, load }) =>
-      load < worker.concurrency ? null : `at capacity (${load} of ${worker.concurrency})`,
+    refuses: ({ worker: { concurrency }, load }) => {
+      if (load < concurrency) return null;
+      return concurrency === 0 ? "takes no jobs: concurrency 0" : `at capacity (${load} of ${concurrency})`;
+    },
     narrow: (left, fleet) => {
       left.intersect(fleet.sets.withRoom);
     },
-    whyNobody: (nobody) => `${whoIs(nobody)} at capacity`,
+    whyNobody: (nobody) =>
+      nobody.before.members().some((slot) => nobody.fleet.at(slot).worker.concurrency > 0)
+        ? `${whoIs(nobody)} at capacity`
+        : `${whoIs(nobody)} set to take no jobs: concurrency 0`,
   },
   {
     name: "batch_room",

@@ -44,7 +44,7 @@ describe("a dispatch", () => {
     expect(reasons["wrong-model"]).toContain('model "gpt"');
     expect(reasons.paused).toContain("maintenance");
     expect(reasons.full).toContain("at capacity (1 of 1)");
-    expect(reasons.none).toContain("at capacity (0 of 0)");
+    expect(reasons.none).toContain("takes no jobs: concurrency 0");
     expect(body.workers.every((one: Body) => one.eligible === false && one.score === null)).toBe(true);
     expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
   });

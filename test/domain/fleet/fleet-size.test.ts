@@ -83,7 +83,7 @@ test("a refusal shows the workers that came closest, as the whole explanation ha
   const closest = explainClosest(fleet, asked, policy(), SHOWN);
   expect(closest).toHaveLength(SHOWN);
   for (const verdict of closest) expect(whole).toContainEqual(verdict);
-  expect(closest[0]?.reasons).toEqual(["at capacity (0 of 0)"]);
+  expect(closest[0]?.reasons).toEqual(["takes no jobs: concurrency 0"]);
   expect(explainClosest(fleet, asked, policy(), 5_000)).toHaveLength(1_000);
 });
 

@@ -77,7 +77,7 @@ const filterOf = (reason: string): string => {
     ["missing_model", /^its runtime answered that it does not have model /],
     ["offline", /^offline|^disconnected: /],
     ["paused", /^paused: /],
-    ["capacity", /^at capacity /],
+    ["capacity", /^(at capacity|takes no jobs)/],
     ["provider_limit", /backs off$/],
   ];
   return words.find(([, form]) => form.test(reason))?.[0] ?? `unknown: ${reason}`;

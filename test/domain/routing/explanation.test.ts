@@ -103,6 +103,10 @@ describe("a job that waits", () => {
   test("counts the matching workers where they are many", () => {
     const three = (spec: Spec) => ["a", "b", "c"].map((instance) => ({ instance, ...spec }));
     expect(why(three({ load: 1 }))).toBe("all 3 matching workers are at capacity");
+    expect(why(three({ concurrency: 0 }))).toBe("all 3 matching workers are set to take no jobs: concurrency 0");
+    expect(why([...three({ concurrency: 0 }), { instance: "d", load: 1 }])).toBe(
+      "all 4 matching workers are at capacity",
+    );
     expect(why(three({ lastHeartbeatAt: 0 }))).toBe("all 3 matching workers are offline");
     expect(why([...three({ lastHeartbeatAt: 0 }), { instance: "d", viaSocket: true }])).toBe(
       "all 4 matching workers are offline or disconnected",

@@ -147,7 +147,14 @@ describe("a worker is refused", () => {
       `worker "w1" is paused: ${HALT_PAUSE.reason}`,
     ],
     ["that is full", { concurrency: 2, load: 2 }, {}, {}, "at capacity (2 of 2)", 'worker "w1" is at capacity'],
-    ["that takes no jobs", { concurrency: 0 }, {}, {}, "at capacity (0 of 0)", 'worker "w1" is at capacity'],
+    [
+      "that takes no jobs",
+      { concurrency: 0 },
+      {},
+      {},
+      "takes no jobs: concurrency 0",
+      'worker "w1" is set to take no jobs: concurrency 0',
+    ],
     [
       "whose provider backs off",
       {},

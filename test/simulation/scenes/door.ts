@@ -19,7 +19,7 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
       await scene.pass(1);
       const ended = await read(scene, "r");
       assert.deepEqual([ended.status, ended.error?.code], ["failed", "queue_timeout"]);
-      assert.match(ended.error?.message ?? "", /is at capacity/);
+      assert.match(ended.error?.message ?? "", /is set to take no jobs/);
     },
   },
   {

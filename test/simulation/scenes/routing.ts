@@ -69,7 +69,7 @@ export const SCENES_OF_ROUTING: readonly Shown[] = [
       const [soonAt, lateAt] = [scene.nowAt + 5_000, scene.nowAt + 60_000];
       const wanted = [JOB, { ...JOB, runAt: soonAt }, { ...JOB, runAt: lateAt }, JOB, { ...JOB, provider: "x" }];
       const { jobs } = await scene.done(scene.admin, "createJobs", { jobs: wanted, idempotency: null });
-      const full = 'worker "w" is at capacity';
+      const full = 'worker "w" is set to take no jobs: concurrency 0';
       const [soon, late] = [soonAt, lateAt].map((at) => `not to run before ${new Date(at).toISOString()}`);
       const reasons = jobs.map(({ waiting_reason }) => waiting_reason);
       assert.deepEqual(reasons, [full, soon, late, full, 'no worker offers provider "x"']);
