@@ -8,7 +8,7 @@ import { earliest } from "../../domain/words/earliest.ts";
 import { endGraces } from "../operations/access/keys.ts";
 import { suspendKeys } from "../operations/access/people.ts";
 import { endFiles } from "../operations/files/files.ts";
-import { askEdgesAgain, nextEdgeAskAt } from "../operations/fleet/edge-workers.ts";
+import { askEdgesAgain, forgetLeftOver, nextEdgeAskAt, nextLeftOverAt } from "../operations/fleet/edge-workers.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "../operations/fleet/watch.ts";
 import { openOrClose } from "../operations/fleet/workers.ts";
 import { endResponses } from "../operations/front-door/responses.ts";
@@ -150,6 +150,11 @@ const TIMETABLE: readonly Row[] = [
     what: "providers that the coordinator cannot call are asked about again",
     dueAt: nextEdgeAskAt,
     run: askEdgesAgain,
+  },
+  {
+    what: "workers of the coordinator that are too many go after their last call",
+    dueAt: nextLeftOverAt,
+    run: forgetLeftOver,
   },
   {
     what: "workers that stay offline are forgotten",

@@ -66,6 +66,7 @@ const noteFreed = (turn: PlacingTurn, instance: string, provider: string): void 
   turn.effects.changedWorkers.add(instance);
   // It only was full, and said so.
   const worker = fleet.get(instance)?.worker;
+  if (worker?.isEdge === true && worker.concurrency === 0) turn.due(turn.nowAt);
   if (worker?.busy === "full") turn.rememberWorker({ ...worker, busy: null });
   const limit = config.providers.get(provider)?.rateLimit?.maxConcurrent ?? null;
   if (limit !== null && fleet.providerLoad(provider) >= limit) turn.openedProviders.add(provider);

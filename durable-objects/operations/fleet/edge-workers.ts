@@ -4,6 +4,7 @@
 
 import { mayUseModel } from "../../../domain/access/key-limits.ts";
 import { type EdgeConfig, maxAttemptsOf } from "../../../domain/config.ts";
+import type { Member } from "../../../domain/fleet/fleet.ts";
 import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import { EDGE_PLACES, edgeInstance, registerWorker, type Worker } from "../../../domain/fleet/worker.ts";
 import { loseJob } from "../../../domain/job/lease.ts";
@@ -33,7 +34,7 @@ const TRY_AGAIN_MS = 5 * MINUTE_MS;
 
 /** Makes the workers as the config and the catalog say, and asks for the keys: what is known of them may be old. */
 export const arrangeEdge = (turn: Turn): void => {
-  const { config, fleet } = turn.memory;
+  const { config } = turn.memory;
   const kept = new Set<string>();
   for (const [provider, { edge }] of config.providers) {
     if (edge === null) continue;
@@ -45,13 +46,25 @@ export const arrangeEdge = (turn: Turn): void => {
     }
     askEdge(turn, provider);
   }
-  for (const member of [...fleet.members()]) {
-    const { worker } = member;
-    if (!worker.isEdge || kept.has(worker.instance)) continue;
-    stopWork(turn, worker.instance);
-    turn.memory.edgeAskAt.delete(worker.provider);
-    forget(turn, member);
+  for (const member of edgeMembers(turn)) {
+    const { instance, provider } = member.worker;
+    if (kept.has(instance)) continue;
+    if (config.providers.get(provider)?.edge == null) {
+      stopWork(turn, instance);
+      turn.memory.edgeAskAt.delete(provider);
+    }
+    if (member.load === 0) forget(turn, member);
+    else turn.putWorker({ ...member.worker, concurrency: 0 });
   }
+};
+
+/** With fewer places than before it takes no new call, and goes when its last one has ended. */
+const isLeftOver = ({ worker, load }: Member): boolean => worker.concurrency === 0 && load === 0;
+
+export const nextLeftOverAt = (turn: Turn): number | null => (edgeMembers(turn).some(isLeftOver) ? turn.nowAt : null);
+
+export const forgetLeftOver = (turn: Turn): void => {
+  for (const member of edgeMembers(turn).filter(isLeftOver)) forget(turn, member);
 };
 
 /** What a sync found: the models of a provider that is called may be others. */
@@ -133,7 +146,7 @@ const modelsOf = (turn: Turn, provider: string, { models: asked }: EdgeConfig): 
  * Asks, after this turn, whether the provider can be called. Each worker has read the key for itself, and reads it again.
  */
 export const askEdge = (turn: Turn, provider: string): void => {
-  for (const { worker } of edgeMembers(turn, provider)) turn.effects.askedEdges.add(worker.instance);
+  for (const { worker } of edgeMembersOf(turn, provider)) turn.effects.askedEdges.add(worker.instance);
   askAgainAt(turn, provider, turn.nowAt + ASK_AGAIN_MS);
 };
 
@@ -151,7 +164,7 @@ export const learnEdge = (turn: Turn, instance: string, { apis, unavailable }: E
   edgeAskAt.delete(provider);
   const words = modelsOf(turn, provider, edge).length === 0 ? noModels(provider) : unavailable;
   if (unavailable !== null) askAgainAt(turn, provider, turn.nowAt + TRY_AGAIN_MS);
-  for (const { worker } of edgeMembers(turn, provider)) {
+  for (const { worker } of edgeMembersOf(turn, provider)) {
     turn.putWorker({ ...worker, apis, unavailable: words });
     if (words === null) turn.freedWorkers.add(worker.instance);
   }
@@ -163,16 +176,17 @@ export const learnEdge = (turn: Turn, instance: string, { apis, unavailable }: E
 export const noteEdgeTrouble = (turn: Turn, instance: string, words: string): void => {
   const provider = turn.memory.fleet.get(instance)?.worker.provider;
   if (provider === undefined) return;
-  for (const { worker } of edgeMembers(turn, provider)) turn.putWorker({ ...worker, unavailable: words });
+  for (const { worker } of edgeMembersOf(turn, provider)) turn.putWorker({ ...worker, unavailable: words });
   turn.reopenAvoiding();
   turn.log("warn", "edge.refused", { worker: instance, detail: words });
   askAgainAt(turn, provider, turn.nowAt + TRY_AGAIN_MS);
 };
 
-const edgeMembers = (turn: Turn, provider: string) =>
-  [...(turn.memory.fleet.offers.ofProvider(provider)?.members() ?? [])]
-    .map((slot) => turn.memory.fleet.at(slot))
-    .filter(({ worker }) => worker.isEdge);
+const edgeMembers = ({ memory: { fleet } }: Turn): Member[] =>
+  [...fleet.offers.edge.members()].map((slot) => fleet.at(slot));
+
+const edgeMembersOf = (turn: Turn, provider: string): Member[] =>
+  edgeMembers(turn).filter(({ worker }) => worker.provider === provider);
 
 /** When a provider is asked again; null if none is to be. */
 export const nextEdgeAskAt = (turn: Turn): number | null => earliest([...turn.memory.edgeAskAt.values()]);

@@ -60,7 +60,7 @@ export const RUNNER_MUTANTS: readonly Mutant[] = [
   mutant(
     "a provider that refused its key is given the next job",
     "durable-objects/operations/fleet/edge-workers.ts",
-    'for (const { worker } of edgeMembers(turn, provider)) turn.putWorker({ ...worker, unavailable: words });\n  turn.reopenAvoiding();\n  turn.log("warn"',
+    'for (const { worker } of edgeMembersOf(turn, provider)) turn.putWorker({ ...worker, unavailable: words });\n  turn.reopenAvoiding();\n  turn.log("warn"',
     'turn.reopenAvoiding();\n  turn.log("warn"',
   ),
   mutant(

@@ -104,6 +104,27 @@ export const SCENES_OF_THE_RUNNERS: readonly Shown[] = [
     },
   },
   {
+    what: "fewer places end no call: a worker that is too many takes no other, and goes after its last one",
+    shown: async (scene) => {
+      await hosting(scene, { max_concurrent: 33 });
+      const extra = "edge-cloud-1";
+      for (let count = 0; count < 33; count += 1) await create(scene, WANTED);
+      const call = [...scene.runners.calls.values()].find(({ instance }) => instance === extra);
+      assert.ok(call !== undefined);
+      assert.ok(await scene.runnerSays(extra, { type: "job.started", job_id: call.id, lease: call.lease }));
+      await hosting(scene, { max_concurrent: 32 });
+      assert.equal((await scene.done(scene.admin, "getWorker", { instance: extra })).concurrency, 0);
+      const waiting = await create(scene, WANTED);
+      await scene.pass(60_000);
+      assert.equal((await read(scene, waiting.id)).assigned_worker, null);
+      assert.ok(await scene.runnerSays(extra, completion(call, "whole")));
+      assert.equal((await read(scene, call.id)).result, "whole");
+      await scene.pass(1);
+      assert.equal((await scene.ask(scene.admin, "getWorker", { instance: extra })).ok, false);
+      assert.equal((await read(scene, waiting.id)).assigned_worker, null);
+    },
+  },
+  {
     what: "a call that is lost with its object comes back once it is stale, and its late report changes nothing",
     shown: async (scene) => {
       await hosting(scene, {}, { jobs: { reap_stale_after_seconds: 20 } });
