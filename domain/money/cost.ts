@@ -4,8 +4,8 @@
 
 import type { ModelPrice } from "../catalog/catalog-price.ts";
 import { isLocalProvider } from "../fleet/local-runtime.ts";
-import type { Usage } from "../job/job.ts";
-import { nanoFromUsd, type PriceInUsd } from "./price.ts";
+import { changeJob, type Decision, type Job, jobEvent, type Usage } from "../job/job.ts";
+import { nanoFromUsd, type PriceInUsd, usdFromNano } from "./price.ts";
 
 /** Whether work on a provider may cost money: not on a local runtime, nor where the config sets all prices to zero. */
 export const mayCost = (provider: string, pricing: Readonly<Record<string, PriceInUsd>> = {}): boolean => {
@@ -77,3 +77,11 @@ export const blendedRate = (price: ModelPrice): number =>
 
 const chargesTokens = (price: ModelPrice): boolean =>
   price.input_nano_per_mtok > 0 || price.output_nano_per_mtok > 0 || (price.cached_input_nano_per_mtok ?? 0) > 0;
+
+/** A job that has ended shows what its last attempt spent, told or estimated since; what is known stays. */
+export const noteLateCost = (job: Job, usage: Usage | null, costNanoUsd: number | null, nowAt: number): Decision => {
+  const spent = { usage: usage ?? job.usage, costNanoUsd: costNanoUsd ?? job.costNanoUsd };
+  const next = changeJob(job, spent, nowAt);
+  const detail = { cost_usd: spent.costNanoUsd === null ? null : usdFromNano(spent.costNanoUsd) };
+  return { job: next, events: [jobEvent(next, "job.updated", nowAt, detail)] };
+};

@@ -50,3 +50,12 @@ export const CORRECTIONS: readonly string[] = [
     WHERE attempts.tenant = ${TENANT} AND attempts.job_id = told.job_id AND attempts.lease = told.lease
       AND attempts.outcome = 'late'`,
 ];
+
+/** The job that ended with this attempt shows what it cost. With `+` no job is looked at but those that are told. */
+export const LATE_COSTS = `${TOLD} UPDATE jobs SET cost_nano_usd = COALESCE(told.nano_usd, cost_nano_usd),
+    record = iif(told.input_tokens + told.output_tokens = 0, record, json_patch(record, json_object('usage',
+      json_object('inputTokens', told.input_tokens, 'outputTokens', told.output_tokens,
+        'cachedInputTokens', NULLIF(told.cached_input_tokens, 0), 'reasoningTokens', NULLIF(told.reasoning_tokens, 0)))))
+  FROM told
+  WHERE jobs.tenant = ${TENANT} AND jobs.id = +told.job_id AND jobs.status IN ('failed', 'cancelled')
+    AND jobs.record ->> '$.lease' = +told.lease`;

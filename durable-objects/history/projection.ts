@@ -194,6 +194,7 @@ export const spentInserts = (outbox: readonly OutboxRow[], jobs: readonly Record
     ...inserts("attempts", usual.map(attemptRow)),
     ...inserts("otherAttempts", others.map(attemptRow)),
     ...inserts("corrections", outbox.flatMap(correctionRows)),
+    ...inserts("lateCosts", outbox.flatMap(lateRows)),
   ];
 };
 
@@ -210,6 +211,14 @@ export const attemptRow = (one: Attempt): Cells => [
 
 const correctionRows = ({ entries: { corrections = [] } }: OutboxRow): Cells[] =>
   corrections.map((one) => [one.jobId, one.lease, ...spentCells(one)]);
+
+/** Of attempts that were over, and perhaps their jobs, before anybody told what they spent. */
+const lateRows = (row: OutboxRow): Cells[] => [
+  ...row.entries.attempts
+    .filter(({ outcome }) => outcome === "late")
+    .map((one) => [one.jobId, one.lease, ...spentCells(one)]),
+  ...correctionRows(row),
+];
 
 /** What an attempt spent, as it was told first or later. */
 const spentCells = (one: Correction): Cells => [

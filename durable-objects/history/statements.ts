@@ -2,7 +2,7 @@
 // array and may be applied twice.
 
 import { GIVEN, SUMS } from "./attempt-sums.ts";
-import { CORRECTIONS } from "./corrections.ts";
+import { CORRECTIONS, LATE_COSTS } from "./corrections.ts";
 import { USUAL_SUMS } from "./usual-sums.ts";
 
 /** D1 allows 2 MB per bound value; a statement's rows are split well below that. */
@@ -80,6 +80,7 @@ const OTHERS = {
   otherAttempts: [...SUMS, insertInto("attempts")],
   /** They change rows of attempts. */
   corrections: CORRECTIONS,
+  lateCosts: [LATE_COSTS],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type Table = keyof typeof INSERTS | keyof typeof OTHERS;

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { alarm, inStorage, newWorld, type World } from "../support/workerd/client.ts";
-import { CHAT, chunk, fakeWorker, post, settled, statusOf, streaming } from "../support/workerd/fake-worker.ts";
+import { CHAT, chunk, fakeWorker, post, settled, streaming } from "../support/workerd/fake-worker.ts";
 
 describe("a stream that was cut", () => {
   const PRICED = {
@@ -36,6 +36,11 @@ describe("a stream that was cut", () => {
           .map((row) => row.said_chars),
       );
     await expect.poll(saidOf).toEqual([80]);
+    const shown = async () => {
+      const { usage, cost_usd } = await world.ok("GET", `/api/jobs/${job.id}`);
+      return { usage, cost_usd };
+    };
+    expect(await shown()).toEqual({ usage: null, cost_usd: null });
     await isOver15Seconds(world);
     await alarm(world);
     const { attempts } = await world.ok("GET", `/api/jobs/${job.id}/attempts`);
@@ -43,6 +48,8 @@ describe("a stream that was cut", () => {
     expect(attempts[0].usage.input_tokens).toBeGreaterThanOrEqual(100);
     const { total_usd, unpriced_jobs } = await world.ok("GET", "/api/cost?period=day");
     expect([total_usd, unpriced_jobs]).toEqual([attempts[0].usage.input_tokens + 20, 0]);
+    const { input_tokens, output_tokens } = attempts[0].usage;
+    expect(await shown()).toEqual({ usage: { input_tokens, output_tokens }, cost_usd: total_usd });
     const usage = { input_tokens: 7, output_tokens: 3 };
     const report = { lease: job.lease, result: "late", usage };
     for (let times = 0; times < 2; times += 1) {
@@ -55,6 +62,7 @@ describe("a stream that was cut", () => {
       const by = await world.ok("GET", "/api/cost/by/worker?period=day");
       expect(by.rows).toMatchObject([{ usd: 10, jobs: 1 }]);
       expect((await world.ok("GET", "/api/cost/providers?period=day")).budget.day_spent_usd).toBe(10);
+      expect(await shown()).toEqual({ usage, cost_usd: 10 });
     }
   });
 
@@ -69,7 +77,15 @@ describe("a stream that was cut", () => {
     await alarm(world);
     const refused = await post(made.key, CHAT, streaming({ user: "ada" }));
     expect([refused.status, JSON.parse(await refused.whole).error.code]).toEqual([429, "insufficient_quota"]);
-    expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled" });
+    await alarm(world);
+    const { attempts } = await world.ok("GET", `/api/jobs/${job.id}/attempts`);
+    const { usage, cost_usd } = attempts[0];
+    expect(cost_usd).toBeGreaterThan(5);
+    expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({
+      status: "cancelled",
+      usage: { input_tokens: usage.input_tokens, output_tokens: usage.output_tokens },
+      cost_usd,
+    });
   });
 
   it("costs what its worker tells, marked where that is an estimate, and no more later", async () => {

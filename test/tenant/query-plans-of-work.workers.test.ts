@@ -22,7 +22,7 @@ const TENANT = "any";
 /** What a load brings. */
 const WRITTEN: Record<Table, true> = {
   ...{ tenants: true, jobs: true, told: true, payloads: true, results: true, events: true },
-  ...{ hourSums: true, groupSums: true, attempts: true, otherAttempts: true, corrections: true },
+  ...{ hourSums: true, groupSums: true, attempts: true, otherAttempts: true, corrections: true, lateCosts: true },
   ...{ audit: true, scheduleRuns: true },
 };
 

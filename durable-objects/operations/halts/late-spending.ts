@@ -6,8 +6,10 @@
 import { tokensOf } from "../../../contract/words/token-estimate.ts";
 import { isEdgeInstance } from "../../../domain/fleet/worker.ts";
 import type { Job } from "../../../domain/job/job.ts";
+import { type AttemptCost, noteLateCost } from "../../../domain/money/cost.ts";
+import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
-import { correctSpending, costOfAttempt, recordSpending, type Spent } from "../../steps/pricing.ts";
+import { correctSpending, costOfAttempt, type PricedAttempt, recordSpending, type Spent } from "../../steps/pricing.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { ESTIMATE_AFTER_MS } from "../../turn/uncounted.ts";
 import { enforceBudget } from "./budget.ts";
@@ -30,7 +32,15 @@ export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease
   const { endedAt, estimatedNanoUsd: nanoUsd } = ended;
   if (ended.isEstimated) correctSpending(turn, attempt, report, cost, { nanoUsd, endedAt });
   else recordSpending(turn, attempt, "late", report, cost, endedAt);
+  showSpent(turn, attempt, report, cost);
   enforceBudget(turn);
+};
+
+/** The job that ended with this attempt shows what it cost. Of one that has left, history sees to it. */
+const showSpent = (turn: Turn, { id, lease }: PricedAttempt, spent: Spent, cost: AttemptCost): void => {
+  const job = spent.usage === null && cost.costNanoUsd === null ? null : turn.store.jobs.find(id);
+  if (job === null || job.lease !== lease || !isFinal(job.status)) return;
+  turn.record(job, noteLateCost(job, spent.usage, cost.costNanoUsd, turn.nowAt));
 };
 
 /** A key with role worker reports only for its own workers. */
@@ -61,6 +71,7 @@ export const estimateUnreported = (turn: Turn): void => {
     const cost = costOfAttempt(turn, attempt, spent);
     turn.store.unreported.noteEstimated(jobId, lease, cost.costNanoUsd);
     recordSpending(turn, attempt, "late", spent, cost, endedAt);
+    showSpent(turn, attempt, spent, cost);
   }
   enforceBudget(turn);
 };
