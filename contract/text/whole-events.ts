@@ -2,8 +2,8 @@
 // for last words that must fit to it: events may be numbered. However small the pieces are that a worker sends, each byte
 // is copied a few times at most.
 
-/** What follows a stream that broke off, given the end of what its client got. */
-export type LastWords = (last: string) => string;
+/** What follows a stream that broke off, given the end of what its client got, and whether that read too slowly. */
+export type LastWords = (last: string, isSlow?: boolean) => string;
 
 const LAST_BYTES = 16 * 1024;
 const LAST_PIECES = 64;

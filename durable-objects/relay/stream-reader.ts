@@ -1,6 +1,7 @@
 // A client that reads a relayed stream: what it leaves unread, and its signs of life. The bytes that it is given belong
 // to all readers of the stream, so that what many leave unread is kept once.
 
+import { slowReader } from "../../domain/job/job-error.ts";
 import { costOf } from "../sockets/reading-frames.ts";
 import { BURST_BYTES, BURST_MS, PIECE_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
 import type { ReaderWishes, ReadRequest } from "./relay-request.ts";
@@ -121,7 +122,7 @@ export class BodyOutlet implements Outlet {
   }
 
   cut(): void {
-    this.#controller?.error(new Error("the stream was cut"));
+    this.#controller?.error(new Error(slowReader.code));
     this.#controller = null;
   }
 }

@@ -30,6 +30,7 @@ export class ReadStream {
   #pieces: Uint8Array[] = [];
   #isWhole = false;
   #failure: Error | null = null;
+  #isSlow = false;
   #sink: Sink | null = null;
   #hasRoom = false;
   readonly body: ReadableStream<Uint8Array>;
@@ -66,7 +67,9 @@ export class ReadStream {
     this.#move();
   }
 
-  break(failure: Error): void {
+  /** `isSlow`: its client left more unread than it may. */
+  break(failure: Error, isSlow = false): void {
+    this.#isSlow = isSlow;
     this.#failure = failure;
     this.#begun.reject(failure);
     this.#move();
@@ -104,7 +107,7 @@ export class ReadStream {
     if (this.#isWhole) this.#endWith(sink, this.#events?.rest());
     else if (this.#failure === null) return;
     else if (this.#ifLost === undefined || this.#events === null) sink.fail(this.#failure);
-    else this.#endWith(sink, new TextEncoder().encode(this.#ifLost(this.#events.last())));
+    else this.#endWith(sink, new TextEncoder().encode(this.#ifLost(this.#events.last(), this.#isSlow)));
     this.#sink = null;
   }
 

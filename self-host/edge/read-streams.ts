@@ -114,7 +114,7 @@ export class ReadStreams {
     else if (size === -OK) reader.begin();
     else if (size === ENDED) reader.end();
     else if (size < -OK) reader.refuse(-size);
-    else reader.break(new Error("the object cut the stream"));
+    else reader.break(new Error("the object cut the stream"), true);
   }
 
   #left(number: number): void {

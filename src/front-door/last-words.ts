@@ -2,6 +2,7 @@
 
 import { type LastWords, WholeEvents } from "../../contract/text/whole-events.ts";
 import { within } from "../../contract/text/within.ts";
+import { slowReader } from "../../domain/job/job-error.ts";
 import { type WrittenBody, writtenBody } from "./written-body.ts";
 
 /** A client that does not read will not read an error either. */
@@ -30,10 +31,10 @@ export const withLastWords = (source: ReadableStream<Uint8Array>, words: LastWor
       flush: (controller) => pass(events.rest(), controller),
     }),
   );
-  void body.pipe(source, { preventAbort: true }).catch(() => {
+  void body.pipe(source, { preventAbort: true }).catch((error) => {
     const last = events.last();
     events.rest();
-    return breakOff(body, words(last));
+    return breakOff(body, words(last, `${error}`.includes(slowReader.code)));
   });
   return body.readable;
 };

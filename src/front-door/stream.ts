@@ -7,7 +7,7 @@ import { doorErrorOf } from "../../contract/front-door/door-status.ts";
 import type { LastWords } from "../../contract/text/whole-events.ts";
 import { within } from "../../contract/text/within.ts";
 import { OK } from "../../contract/words/http-status.ts";
-import { streamLost } from "../../domain/job/job-error.ts";
+import { slowReader, streamLost } from "../../domain/job/job-error.ts";
 import type { DoorAnswer } from "../../durable-objects/operations/front-door/ask.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
@@ -44,12 +44,12 @@ const BREAK_OFF = "\n\n";
  */
 const endingIfLost =
   (c: AppContext, token: TokenFacts, asked: DoorAnswer, request: AskedRequest): LastWords =>
-  (last) => {
+  (last, isSlow = false) => {
     const { id } = asked.job;
     const tell = scheduler.wait(RELAY_TELLS_FIRST_MS).then(() => abandon(c, token, id, "lost"));
     c.executionCtx.waitUntil(tell.catch(() => undefined));
     const said = { jobId: id, opening: openingOf(last), last };
-    return BREAK_OFF + errorEvent(request.asking.api, doorErrorOf(streamLost), said);
+    return BREAK_OFF + errorEvent(request.asking.api, doorErrorOf(isSlow ? slowReader : streamLost), said);
   };
 
 export const answerStream = async (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> => {

@@ -167,9 +167,10 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     const asking = askUnread(world);
     const job = await worker.nextJob();
     worker.speak(job, chunk("x"));
-    await asking;
+    const answer = (await asking) as unknown as Response;
     for (let sent = 0; sent < 60; sent += 1) worker.say(job, chunk("y".repeat(100_000)));
     await worker.socket.next(({ type, job_id }) => type === "job.halted" && job_id === job.id);
+    expect((await answer.text()).slice(-500)).toContain('"code":"slow_reader"');
     expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "slow_reader" });
   });
 });
