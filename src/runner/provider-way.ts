@@ -10,6 +10,7 @@ import { readErrorBody } from "../../worker/calls/error-body.ts";
 import type { Way } from "../../worker/calls/exchange.ts";
 import { classifyFailure } from "../../worker/calls/failure.ts";
 import type { JobFailure } from "../../worker/calls/runtime.ts";
+import { BROKEN_OFF } from "../../worker/calls/stream-reader.ts";
 import type { JobOutcome } from "../../worker/run-job.ts";
 import type { VaultConnector } from "../catalog/vault/connector.ts";
 
@@ -84,7 +85,7 @@ export class ProviderWay implements Way {
     }
     if (error instanceof QuotesKey) return QUOTES_KEY;
     const message = error instanceof Error ? error.message : String(error);
-    return { code: "runtime_unreachable", message: `The provider's answer broke off: ${message}`, retryable: true };
+    return { ...BROKEN_OFF, message: `The provider's answer broke off: ${message}` };
   };
 
   /** No API that it offers takes a form. */

@@ -172,6 +172,14 @@ describe("a provider's answer that", () => {
     expect(hosted.acme.calls.length - before).toBe(2);
   });
 
+  test("ends again and again before its beginning is asked for twice, and no more", async () => {
+    await hosted.enable({}, { jobs: { retry: { backoff_seconds: 0 } } });
+    hosted.acme.behave = () => ({ cutAfter: 0 });
+    const before = hosted.acme.calls.length;
+    const { status } = await ask({ model: "m2" });
+    expect([status, hosted.acme.calls.length - before]).toEqual([502, 2]);
+  });
+
   test("breaks off in the middle of a stream ends it with an error, and what was said is counted", async () => {
     await hosted.enable({}, ONCE);
     hosted.acme.behave = () => ({ words: ["one", "two", "three"], cutAfter: 2, delayMs: 50 });

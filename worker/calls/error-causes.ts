@@ -16,6 +16,12 @@ const NOT_CONNECTED = new Set([
 export const isNeverReached = (error: unknown): boolean =>
   causesOf(error).some(({ code }) => code !== undefined && NOT_CONNECTED.has(code));
 
+const BROKEN_OFF = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+
+/** The other side ended the connection: it may have received the request. */
+export const isBrokenOff = (error: unknown): boolean =>
+  causesOf(error).some(({ code }) => code !== undefined && BROKEN_OFF.has(code));
+
 /** The first cause with a code, else what was thrown, in its own words. Fetch wraps it in an error that says nothing. */
 export const reasonOf = (error: unknown): string => {
   const causes = causesOf(error).filter(({ message }, at, all) => message !== "fetch failed" || at === all.length - 1);

@@ -5,7 +5,7 @@
 import { startOf } from "../../contract/text/start-of.ts";
 import { inOwnWords, NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/words/values.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
-import { causesOf, reasonOf } from "./error-causes.ts";
+import { causesOf, isBrokenOff, reasonOf } from "./error-causes.ts";
 import type { JobFailure } from "./runtime.ts";
 
 const MAX_MESSAGE_CHARS = 500;
@@ -127,6 +127,7 @@ export const classifyFailure = (failure: RuntimeFailure, nowMs: number): JobFail
 /** Any error from fetch. Errors not caused by the runtime are `internal` and not retried. */
 export const classifyThrown = (error: unknown, nowMs: number): JobFailure => {
   if (!(error instanceof Error)) return classifyFailure({ body: error }, nowMs);
+  if (isBrokenOff(error)) return brokenOff(reasonOf(error));
   if (isUnreachable(error)) return unreachable(reasonOf(error));
   const message = withDetail("The worker could not run the job", error.message);
   return { code: "internal", message, retryable: false };
@@ -136,6 +137,14 @@ export const unreachable = (reason: string): JobFailure => ({
   code: "runtime_unreachable",
   message: withDetail("The runtime cannot be reached", reason),
   retryable: true,
+});
+
+/** It was reached, so it has a status: a request on which a runtime breaks off twice is not tried a third time. */
+const brokenOff = (reason: string): JobFailure => ({
+  code: "runtime_unreachable",
+  message: withDetail("The runtime's connection broke off", reason),
+  retryable: true,
+  status: UNKNOWN_STATUS,
 });
 
 /** There was an answer, but not in this API's format. */

@@ -441,7 +441,12 @@ describe("what the AI SDK throws", () => {
     const broken = new TypeError("terminated", {
       cause: Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" }),
     });
-    expect(classifyError(broken, NOW)).toMatchObject({ code: "runtime_unreachable", retryable: true });
+    expect(classifyError(broken, NOW)).toEqual({
+      code: "runtime_unreachable",
+      message: "The runtime's connection broke off: other side closed",
+      retryable: true,
+      status: 502,
+    });
   });
 
   test("a bug of the worker's own is not retried", () => {
