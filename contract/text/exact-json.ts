@@ -1,5 +1,5 @@
-// Whole numbers with more digits than a number holds, such as a seed of 64 bits: read as usual and written again they
-// are others. What a client means for its runtime must arrive as it was sent.
+// Whole numbers with more digits than a number holds, such as a seed of 64 bits, and numbers like 1e400: read as usual and
+// written again they are others, or null. What a client means for its runtime must arrive as it was sent.
 
 interface Source {
   readonly source?: string;
@@ -7,10 +7,22 @@ interface Source {
 type Reviver = (name: string, value: unknown, context?: Source) => unknown;
 
 const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
-const MANY_DIGITS = /[^.\d]\d{16}/;
+const LONG_EXPONENT = /\d[eE]\+?\d{3}/;
+const MANY_DIGITS = /[^.\d]\d{16}|\d[eE]\+?\d{3}/;
+
+const isTooLarge = (value: unknown): boolean => value === Infinity || value === -Infinity;
 
 const isChanged = (value: unknown, source: string | undefined): source is string =>
-  Number.isInteger(value) && !Number.isSafeInteger(value) && source !== undefined && String(value) !== source;
+  (isTooLarge(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) &&
+  source !== undefined &&
+  String(value) !== source;
+
+/** Whether what was read of the text has a number that would be written as null. */
+export const hasTooLarge = (text: string, value: unknown): boolean =>
+  (LONG_EXPONENT.test(text) || /\d{309}/.test(text)) && holdsTooLarge(value);
+
+const holdsTooLarge = (value: unknown): boolean =>
+  typeof value === "object" && value !== null ? Object.values(value).some(holdsTooLarge) : isTooLarge(value);
 
 /** Whether such a number would be changed. The text is JSON. */
 export const losesDigits = (text: string): boolean => {

@@ -163,6 +163,7 @@ describe("a body over 1 MiB", () => {
     for (const [seed, isKept] of [
       ["12345678901234567891", true],
       ["-9007199254740993", true],
+      ["1e400", true],
       ["9007199254740992", false],
       ["0.12345678901234567", false],
     ] as const) {

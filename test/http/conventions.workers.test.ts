@@ -248,6 +248,8 @@ describe("bodies", () => {
     }
     expect((await send(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]))).status).toBe(400);
     expect((await send(`{"prompt":"a","input":${"[".repeat(100_000)}${"]".repeat(100_000)}}`)).status).toBe(400);
+    const tooLarge = await send('{"prompt":"a","input":{"temperature":1e400}}');
+    expect([tooLarge.status, tooLarge.body.detail]).toEqual([400, expect.stringContaining("larger than 1.8e308")]);
     expect((await send('{"prompt":"a","__proto__":{"prompt":"b"}}')).status).toBe(400);
     expect((await send('{"prompt":"a","constructor":1,"hasOwnProperty":1,"toString":1}')).status).toBe(400);
   });
