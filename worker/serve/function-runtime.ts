@@ -91,7 +91,7 @@ export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
 };
 
 /** `told`: the whole answer of a stream, put together from its events; null for what is no stream of an API. */
-type Life = { isOver: boolean; lastEvent: string; told: Assembly | null; unawaited: Set<Promise<unknown>> };
+type Life = { isOver: boolean; lastEvent: string; told: Assembly | null; unawaited: Set<Handed<unknown>> };
 
 const DONE = writeEvent("[DONE]");
 /** APIs whose clients find an event by its name, which is its type. */
@@ -117,7 +117,7 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
   try {
     const context = contextOf(given, task, options, answer, life);
     const result = await finished(await given.handler(facts, context), context);
-    await Promise.all(life.unawaited);
+    await Promise.all([...life.unawaited].filter((one) => !one.isHandled));
     if (signal.aborted) return failed(GONE, answer.spent);
     if (lacksEnd(task.job, life)) {
       life.told?.take("[DONE]");
@@ -153,18 +153,49 @@ const finished = async (returned: unknown, { emit, signal }: Context): Promise<u
   return returned.return(undefined);
 };
 
+/** What a handler is given to wait for. It has failed, and the handler has heard of it: the rest is the handler's. */
+class Handed<T> extends Promise<T> {
+  static override readonly [Symbol.species] = Promise;
+  #isTaken = false;
+  hasFailed = false;
+
+  get isHandled(): boolean {
+    return this.#isTaken && this.hasFailed;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a promise that knows whether somebody waits for it
+  override then: Promise<T>["then"] = (done, failed) => {
+    this.#isTaken = true;
+    return super.then(done, failed);
+  };
+}
+
 /** What a handler does not wait for ends before its job does, and fails the job instead of the process. */
 const noted = <T>(doing: Promise<T>, { unawaited }: Life): Promise<T> => {
-  const forget = () => void unawaited.delete(doing);
-  unawaited.add(doing);
-  doing.then(forget, forget);
-  return doing;
+  const handed = new Handed<T>((resolve) => resolve(doing));
+  unawaited.add(handed);
+  const fail = () => {
+    handed.hasFailed = true;
+  };
+  Promise.prototype.then.call(handed, () => void unawaited.delete(handed), fail);
+  return handed;
+};
+
+/** Of a Map, a Set, a promise or an error JSON would keep nothing, and say nothing. */
+const refuseEmptied = (name: string, value: unknown): unknown => {
+  if (typeof value !== "object" || value === null || Array.isArray(value) || Object.keys(value).length > 0)
+    return value;
+  const made = Object.getPrototypeOf(value);
+  if (made === Object.prototype || made === null) return value;
+  const where = name === "" ? "it" : `"${name}"`;
+  throw new TypeError(`${where} is a ${made.constructor?.name}, of which nothing would be left`);
 };
 
 /** What JSON cannot carry fails the job with words. */
 const written = (result: unknown, answer: Answer): Outcome => {
   try {
-    const value = parseJson(JSON.stringify(result) ?? "null");
+    if (typeof result === "function" || typeof result === "symbol") throw new TypeError(`it is a ${typeof result}`);
+    const value = parseJson(JSON.stringify(result, refuseEmptied) ?? "null");
     return { ok: true, result: value, ...answer.spent };
   } catch (error) {
     const message = `The handler's result is no JSON: ${(error as Error).message}`;

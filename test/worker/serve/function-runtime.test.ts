@@ -1,6 +1,6 @@
 // What a handler that answers the front door's requests says, as its client reads it.
 
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Api } from "../../../contract/words/values.ts";
 import { listedFiles } from "../../../worker/once.ts";
 import { createFunctionRuntime } from "../../../worker/serve/function-runtime.ts";
@@ -11,18 +11,25 @@ import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 const said = async (api: Api, handler: Handler, stream = true): Promise<string[]> =>
   (await answered(api, handler, stream)).events;
 
-const answered = async (api: Api, handler: Handler, stream = true) => {
-  const runtime = createFunctionRuntime({
+const runtimeOf = (handler: Handler, apis: readonly Api[] = [], files = listedFiles().keep) =>
+  createFunctionRuntime({
     handler,
     name: "fn",
     url: "http://127.0.0.1:9",
     concurrency: 1,
     models: [],
-    apis: [api],
-    files: listedFiles().keep,
+    apis,
+    files,
     log: () => {},
     onStuck: () => {},
   });
+
+/** The outcome of an ordinary job. */
+const ended = (handler: Handler, files = listedFiles().keep) =>
+  runtimeOf(handler, [], files).run(taskOf({ api: null, job: assignedJob({ id: "j" }) }), quietRun());
+
+const answered = async (api: Api, handler: Handler, stream = true) => {
+  const runtime = runtimeOf(handler, [api]);
   const events: string[] = [];
   const emit = (some: readonly string[]) => void events.push(...some);
   const task = taskOf({ api, job: assignedJob({ id: "j", api, stream }) });
@@ -65,5 +72,75 @@ test("the whole answer of a stream, and its counts, are its job's", async () => 
   expect(outcome).toMatchObject({
     result: { object: "chat.completion", choices: [{ message: { content: "Hello" }, finish_reason: "stop" }] },
     usage: { input_tokens: 3, output_tokens: 2 },
+  });
+});
+
+test.each([
+  ["a map", { found: new Map([["a", 1]]) }, '"found" is a Map'],
+  ["a set", new Set([1]), "it is a Set"],
+  ["a promise that nobody waited for", { later: Promise.resolve(1) }, '"later" is a Promise'],
+  ["an error", [new Error("no")], '"0" is a Error'],
+  ["a function", () => 1, "it is a function"],
+  ["a bigint", { id: 1n }, "BigInt"],
+])("%s as a result fails the job with words", async (_, result, words) => {
+  const outcome = await ended(() => result);
+  expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output", retryable: false } });
+  expect(JSON.stringify(outcome)).toContain(JSON.stringify(words).slice(1, -1));
+});
+
+test("a result is what JSON makes of it: fields of a class, a date as text, nothing of what is empty", async () => {
+  class Found {
+    readonly at = new Date(0);
+    readonly none = {};
+    readonly left = undefined;
+  }
+  expect(await ended(() => [new Found(), Object.create(null)])).toMatchObject({
+    ok: true,
+    result: [{ at: "1970-01-01T00:00:00.000Z", none: {} }, {}],
+  });
+});
+
+describe("a file that could not be kept", () => {
+  const files = {
+    ...listedFiles().keep,
+    send: async () => ({
+      ok: false as const,
+      error: { code: "file_too_large", message: "too large", retryable: false },
+    }),
+  };
+
+  test.each<[string, Handler, boolean]>([
+    [
+      "nobody waits for",
+      async (_, { file }) => {
+        void file("a", "a.txt");
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return "done";
+      },
+      false,
+    ],
+    [
+      "its handler waits for too late",
+      async (_, { file }) => {
+        const keeping = file("a", "a.txt");
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        await keeping;
+      },
+      false,
+    ],
+    [
+      "its handler does without",
+      async (_, { file }) => {
+        const keeping = file("a", "a.txt");
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        await keeping.catch(() => null);
+        return "done";
+      },
+      true,
+    ],
+  ])("and that %s", async (_, handler, isOk) => {
+    const outcome = await ended(handler, files);
+    expect(outcome.ok).toBe(isOk);
+    if (!outcome.ok) expect(outcome.error.code).toBe("file_too_large");
   });
 });
