@@ -12,6 +12,8 @@ export type ErrorBody = {
   /** The provider's own, unchanged. */
   code?: string;
   type?: string;
+  /** It says itself that it is an error. */
+  isError: boolean;
   /** The status named in the body, for errors inside a stream that began with 200. */
   status?: number;
   /** Google's RetryInfo. */
@@ -37,6 +39,7 @@ const STATUS_OF_WORD: Readonly<Record<string, number>> = {
   api_error: 500,
   internal: 500,
   unavailable: 503,
+  validation: 422,
   timeout_error: 504,
   deadline_exceeded: 504,
   overloaded_error: 529,
@@ -44,19 +47,23 @@ const STATUS_OF_WORD: Readonly<Record<string, number>> = {
 
 export const readErrorBody = (body: unknown): ErrorBody => {
   const root = unwrapArray(typeof body === "string" ? jsonOrText(body) : body);
-  if (!isObject(root)) return { message: typeof root === "string" ? root.trim() : "", words: [] };
+  if (!isObject(root)) return { message: typeof root === "string" ? root.trim() : "", words: [], isError: false };
   const error = isObject(root.error) ? root.error : root;
   const details = Array.isArray(error.details) ? error.details.filter(isObject) : [];
   const words = [error.code, error.type, error.status, root.error_type, ...details.map((detail) => detail.reason)]
     .filter((word) => typeof word === "string")
     .map((word) => word.toLowerCase());
-  const status = numericStatus(error.code) ?? words.map(statusOfWord).find((code) => code !== undefined);
+  const status =
+    numericStatus(error.code) ??
+    numericStatus(error.http_status_code) ??
+    words.map(statusOfWord).find((code) => code !== undefined);
   const retryDelaySeconds = retryInfo(details);
   const code = wordOf(error.code);
   const type = wordOf(error.type);
   return {
     message: messageOf(root, error),
     words,
+    isError: root.error != null || root.object === "error" || root.type === "error",
     ...(code === undefined ? {} : { code }),
     ...(type === undefined ? {} : { type }),
     ...(status === undefined ? {} : { status }),

@@ -40,6 +40,8 @@ const CONTENT = /usage guidelines|moderation|flagged|prompt injection/i;
 const isModelNotFound = ({ status, text, words }: Facts): boolean =>
   words.includes("model_not_found") || saysNoSuchModel(status, text);
 
+const FAILED = "The runtime failed";
+
 const RULES: readonly Rule[] = [
   {
     code: "no_model_loaded",
@@ -92,7 +94,7 @@ const RULES: readonly Rule[] = [
   {
     code: "internal",
     retryable: true,
-    lead: "The runtime failed",
+    lead: FAILED,
     when: ({ status }) => status !== undefined && status >= 500,
   },
   {
@@ -117,7 +119,7 @@ export const classifyFailure = (failure: RuntimeFailure, nowMs: number): JobFail
   const retryAfter = rule.retryable ? retryAfterSeconds(failure.headers ?? {}, body, nowMs) : undefined;
   return {
     code: rule.code,
-    message: withDetail(rule.lead, body.message),
+    message: withDetail(rule === UNKNOWN && body.isError ? FAILED : rule.lead, body.message),
     retryable: rule.retryable,
     ...(status === undefined ? {} : { status }),
     ...(retryAfter === undefined ? {} : { retry_after_seconds: retryAfter }),

@@ -422,6 +422,32 @@ describe("what a provider says is told in the contract's words", () => {
     expect(classifyFailure({ status: 429, headers, body }, NOW).retry_after_seconds).toBe(seconds);
   });
 
+  test.each([
+    ["tgi", { message: "Request failed during generation: CANCELLED", http_status_code: 500 }, 500],
+    ["lmstudio", { message: "The model has crashed without additional information." }, 502],
+    ["lmstudio, text", "Error rendering prompt with jinja template", 502],
+  ])("what %s says in a stream is passed on as its failure", (_, error, status) => {
+    const words = typeof error === "string" ? error : error.message;
+    expect(classifyFailure({ body: { error } }, NOW)).toEqual({
+      code: "internal",
+      message: `The runtime failed: ${words}`,
+      retryable: true,
+      status,
+    });
+  });
+
+  test("tgi's refusal in a stream is one, with its status", () => {
+    const message = "Input validation error: `inputs` must have less than 4096 tokens";
+    const refused = {
+      code: expect.any(String),
+      retryable: false,
+      status: 422,
+      message: expect.stringContaining(message),
+    };
+    expect(classifyFailure({ body: { error: { message, http_status_code: 422 } } }, NOW)).toMatchObject(refused);
+    expect(classifyFailure({ body: { error: message, error_type: "validation" } }, NOW)).toMatchObject(refused);
+  });
+
   test("a long body is cut, so that it fits into an error", () => {
     expect(classifyFailure({ status: 500, body: "x".repeat(100_000) }, NOW).message.length).toBeLessThanOrEqual(500);
   });
