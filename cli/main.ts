@@ -72,6 +72,9 @@ const wordsOf = (error: ApiProblem | Failure): string => {
   return [what, ...(fields.length > 1 ? fields : []), ...(hint ?? []), ...request].map(printable).join("\n");
 };
 
+const UNEXPECTED =
+  "The server's answer has another form than this command expects: is it Signalbox, of this version? (signalbox doctor)";
+
 const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
   const interrupted = new AbortController();
   // A worker handles the same signals itself, to finish its jobs.
@@ -85,8 +88,10 @@ const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
   } catch (error) {
     if (interrupted.signal.aborted) return EXIT.interrupted;
     if (error instanceof UsageError) throw error;
-    if (!(error instanceof ApiProblem || error instanceof Failure)) throw error;
-    context.output.say(wordsOf(error));
+    // Reading what is not there of an answer throws this.
+    if (error instanceof TypeError) context.output.say(UNEXPECTED);
+    else if (!(error instanceof ApiProblem || error instanceof Failure)) throw error;
+    else context.output.say(wordsOf(error));
     return EXIT.failed;
   }
 };

@@ -53,6 +53,20 @@ it.each([[["run", "-"]], [["run", "hi", "--input", "-"]], [["config", "set", "-"
   TIMEOUT_MS,
 );
 
+it.each([["cost"], ["status"]])(
+  "%s says in a line that the answer is not what it expects",
+  async (verb) => {
+    const url = await serve((_request, response) =>
+      response.setHeader("content-type", "application/json").end('{"hello":"world"}'),
+    );
+    const { said, ended } = start([verb], { SERVICE_API_URL: url });
+    expect(await ended).toBe(1);
+    expect(said.err).toMatch(/another form than this command expects/);
+    expect(said.err).not.toContain("    at ");
+  },
+  TIMEOUT_MS,
+);
+
 it(
   "a login that cannot be saved says so, in a line",
   async () => {
