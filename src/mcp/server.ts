@@ -2,7 +2,10 @@
 // else. The official server library is only the tests' yardstick (docs/decisions/mcp.md).
 
 import * as z from "zod";
+import type { openAiError } from "../../contract/front-door/door-error.ts";
+import { WIRE } from "../../contract/refusal.ts";
 import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
+import type { ProblemResource } from "../../contract/words/problem.ts";
 import { readAs } from "../../contract/words/validation.ts";
 import { entryOf } from "../../contract/words/values.ts";
 import { VERSION } from "../../contract/words/version.ts";
@@ -100,10 +103,11 @@ const resultOf = ({ isOk, body }: ToolAnswer): JsonObject =>
 
 const refusalWith = (text: string): JsonObject => ({ content: [{ type: "text", text }], isError: true });
 
-/** A problem's title and detail, as text for people. */
+/** A problem's title and detail, as text for people. Under /v1 it comes in OpenAI's form: its code and its detail. */
 const refusalText = (body: unknown): string => {
-  const { title, detail } = (body ?? {}) as { title?: string; detail?: string };
-  return [title, detail].filter((part) => part !== undefined && part !== "").join(": ") || "the request was refused";
+  const { title, detail, error } = (body ?? {}) as Partial<ProblemResource & z.infer<typeof openAiError>>;
+  const parts = error === undefined ? [title, detail] : [entryOf(WIRE, error.code ?? "")?.title, error.message];
+  return parts.filter((part) => part !== undefined && part !== "").join(": ") || "the request was refused";
 };
 
 let tools: readonly JsonObject[] | null = null;

@@ -119,6 +119,8 @@ describe.each(Object.entries(connect))("%s", (_, open) => {
     const refused = await agent.call("get_job", { id: "no-such-job" });
     expect(refused.isError).toBe(true);
     expect(textOf(refused)).toMatch(/no-such-job/);
+    const batch = { input_file_id: "file-none", endpoint: "/v1/chat/completions" };
+    expect(textOf(await agent.call("run_batch", batch))).toBe('Not found: file "file-none" not found');
     await agent.close();
   });
 
