@@ -34,10 +34,13 @@ const listen = (server: Server): Promise<number> =>
 const codeFrom = (server: Server, state: string, signal: AbortSignal): Promise<string> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Failure("nobody agreed in the browser within five minutes")), WAITS_MS);
+    // An interrupted login ends at once.
+    timer.unref();
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
     server.on("request", (request, response) => {
-      const { searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
-      const code = searchParams.get("state") === state ? searchParams.get("code") : null;
+      // Not by URL, which throws at a path such as `//`: anybody on this machine may send one.
+      const asked = new URLSearchParams(request.url?.split("?")[1]);
+      const code = asked.get("state") === state ? asked.get("code") : null;
       const headers = {
         "content-type": "text/plain; charset=utf-8",
         "referrer-policy": "no-referrer",

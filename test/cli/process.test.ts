@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
@@ -80,6 +80,22 @@ it(
     expect(said.err).not.toContain("    at ");
   },
   TIMEOUT_MS,
+);
+
+it(
+  "a login by the browser goes on after a stray request, and ends at once when it is interrupted",
+  async () => {
+    const offer = JSON.stringify({ keys: true, oidc: { name: "Acme" }, jwt_header: false });
+    const url = await serve((_request, response) => response.setHeader("content-type", "application/json").end(offer));
+    const { child, said, ended } = start(["login", url, "--no-browser"], { SERVICE_API_KEY: "" });
+    await eventually(() => expect(said.err).toContain("#/grant-key?port="));
+    const stray = connect(Number(/port=(\d+)/.exec(said.err)?.[1]), "127.0.0.1");
+    stray.write("GET // HTTP/1.1\r\nHost: here\r\n\r\n");
+    expect(await text(stray)).toContain("400 Bad Request");
+    child.kill("SIGINT");
+    expect(await ended).toBe(130);
+  },
+  TIMEOUT_MS / 3,
 );
 
 it.each([[["run", "hi", "--input", "none.txt"]], [["config", "set", "none.txt"]]])(
