@@ -1,10 +1,12 @@
 // Wake-on-LAN: the packet that a sleeping machine's network card listens for.
 
 import { createSocket } from "node:dgram";
+import { isIPv4 } from "node:net";
 import { Failure, UsageError } from "./failure.ts";
 
 const EVERYBODY = "255.255.255.255";
 const PORT = 9;
+const MAX_PORT = 65_535;
 const REPEATS = 16;
 const MAC = /^[0-9a-f]{2}([:-]?[0-9a-f]{2}){5}$/i;
 
@@ -20,10 +22,11 @@ export interface Broadcast {
 
 /** An address, and a port if it is not the usual one. */
 export const broadcastOf = (text: string = EVERYBODY): Broadcast => {
-  const [address = "", port = String(PORT), ...more] = text.split(":");
-  if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(address) || !/^\d{1,5}$/.test(port) || more.length > 0)
+  const [address = "", digits = String(PORT), ...more] = text.split(":");
+  const port = /^\d{1,5}$/.test(digits) ? Number(digits) : 0;
+  if (!isIPv4(address) || port < 1 || port > MAX_PORT || more.length > 0)
     throw new UsageError(`--broadcast takes an IPv4 address such as 192.168.1.255, not "${text}"`);
-  return { address, port: Number(port) };
+  return { address, port };
 };
 
 export const packetFor = (mac: Buffer): Buffer => Buffer.concat([Buffer.alloc(6, 0xff), ...Array(REPEATS).fill(mac)]);

@@ -69,8 +69,13 @@ const watchOnce = async (context: Context, watch: Watch): Promise<void> => {
         isAlive = true;
         const text = String(data);
         if (text === "pong") return;
-        const messages = [JSON.parse(text)].flat() as NumberedLiveMessage[];
-        for (const message of messages) watch.take(message, Date.now());
+        try {
+          const messages = [JSON.parse(text)].flat() as NumberedLiveMessage[];
+          for (const message of messages) watch.take(message, Date.now());
+        } catch {
+          reject(new Failure(`${apiUrl} does not answer as Signalbox does`));
+          stop();
+        }
       });
     });
   } finally {

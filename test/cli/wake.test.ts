@@ -4,9 +4,11 @@ import { spawn } from "node:child_process";
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { WebSocketServer } from "ws";
 import { UsageError } from "../../cli/failure.ts";
 import { broadcastOf, macOf, packetFor } from "../../cli/magic-packet.ts";
 import { environmentOf, Watch } from "../../cli/wake.ts";
@@ -117,9 +119,12 @@ describe("the magic packet", () => {
     expect(() => macOf(text)).toThrow(UsageError);
   });
 
-  it.each(["lan", "1.2.3.4:x", "1.2.3.4:1:2"])("goes to no network %j", (text) => {
-    expect(() => broadcastOf(text)).toThrow(UsageError);
-  });
+  it.each(["lan", "1.2.3.4:x", "1.2.3.4:1:2", "1.2.3.4:0", "1.2.3.4:65536", "1.2.3.256"])(
+    "goes to no network %j",
+    (text) => {
+      expect(() => broadcastOf(text)).toThrow(UsageError);
+    },
+  );
 });
 
 it("without anything to do it is refused", async () => {
@@ -174,3 +179,24 @@ it("as a process it sends the packet and runs the command, with a viewer's key t
     await server.kill();
   }
 }, 90_000);
+
+it("as a process it goes on after a frame that is not the feed's", async () => {
+  const feed = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  feed.on("connection", (socket) => socket.send("<html>"));
+  await once(feed, "listening");
+  const url = `http://127.0.0.1:${(feed.address() as AddressInfo).port}`;
+  const child = spawn(process.execPath, ["--no-warnings", MAIN, "wake", "--run", "true"], {
+    env: { PATH: process.env.PATH, SERVICE_API_URL: url, SERVICE_API_KEY: "sb_1" },
+  });
+  let said = "";
+  child.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  try {
+    const again = `${url} does not answer as Signalbox does: connecting again\n`;
+    await eventually(() => expect(said).toBe(`Watches ${url}.\n${again}`.repeat(2)));
+  } finally {
+    child.kill("SIGKILL");
+    feed.close();
+  }
+}, 30_000);
