@@ -61,6 +61,7 @@ export const keyCommands: readonly Verb[] = [
       const changes = limitsFrom(input, before);
       if (Object.keys(changes).length === 0) throw new UsageError("give at least one limit, or --weight");
       const changed = await client().keys.edit(id, changes, { signal });
+      output.value(changed, "");
       output.say(`Key ${id}: weight ${changed.weight}, limits ${JSON.stringify(changed.limits ?? {})}.`);
     },
   },

@@ -22,6 +22,14 @@ describe("a list of which only the newest part is shown", () => {
   });
 });
 
+it("keys limit prints the changed key as JSON", async () => {
+  const key = { id: "key_1", name: "gpu box", weight: 2, limits: null };
+  const argv = ["keys", "limit", "key_1", "--weight", "2"];
+  const answer = ({ pathname }: URL) => (pathname === "/api/keys" ? { keys: [key] } : key);
+  expect((await runCommand(argv, answer)).out).toBe("");
+  expect(JSON.parse((await runCommand([...argv, "--json"], answer)).out)).toEqual(key);
+});
+
 describe("workers list", () => {
   const worker = { instance: "w1", status: "idle", provider: "p", current_load: 0, concurrency: 1, tags: "" };
 
