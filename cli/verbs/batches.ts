@@ -15,6 +15,7 @@ import { barOf, countedBlob, Progress } from "../progress.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
 import { fetchFile } from "../write-answer.ts";
+import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const SOURCE = "source_sha256";
 const LOOK_EVERY_MS = 2_000;
@@ -164,10 +165,11 @@ export const batchCommands: readonly Verb[] = [
   {
     name: "batch list",
     says: "Lists batches, newest first",
-    examples: ["batch list", "batch list --json"],
-    run: async ({ client, output, signal }) => {
-      const page = await client().batches.list({}, { signal });
-      output.table(page, page.batches, [
+    examples: ["batch list", "batch list --all --json"],
+    flags: PAGE_FLAGS,
+    run: async ({ client, output, signal }, input) => {
+      const read = (limit: number | null) => client().batches.list({ limit }, { signal });
+      await showPages(output, input, "batches", read, [
         { title: "id", of: ({ id }) => id },
         { title: "status", of: ({ status }) => status },
         { title: "done", of: ({ completed, failed, cancelled }) => completed + failed + cancelled },
@@ -176,7 +178,6 @@ export const batchCommands: readonly Verb[] = [
         { title: "created", of: ({ created_at: at }) => when(at) },
         { title: "waits for", of: ({ waiting_reason: reason }) => reason },
       ]);
-      output.cutOff(page.batches.length, page.total);
     },
   },
   {

@@ -14,6 +14,7 @@ describe("a list of which only the newest part is shown", () => {
     [["schedules", "history", "s"], "history", {}, "The newest 1 of 260; --all lists every page.\n"],
     [["catalog", "history", "s"], "history", {}, "The newest 1 of 260; --all lists every page.\n"],
     [["webhooks", "deliveries", "w"], "deliveries", {}, "The newest 1 of 260; --all lists every page.\n"],
+    [["batch", "list"], "batches", {}, "The newest 1 of 260; --all lists every page.\n"],
   ])("says so: %j", async (argv, rows, row, says) => {
     const { out, err } = await run(argv, { [rows]: [row], total: 260 });
     expect(err).toBe(says);
