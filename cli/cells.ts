@@ -1,6 +1,7 @@
 // Tables of text: how a value becomes a cell, and cells become lines. No text of others keeps control characters.
 
 import { printable } from "../contract/text/printable.ts";
+import { cut, padded, widthOf } from "./text-width.ts";
 import { When } from "./when.ts";
 
 export interface Column<Row> {
@@ -20,15 +21,12 @@ export const asCell = (value: unknown, isTerminal: boolean): string => {
   return printable(typeof value === "object" ? JSON.stringify(value) : String(value));
 };
 
-export const cut = (text: string, width: number): string =>
-  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
-
 /** Broken at spaces, each further line below the first. */
 const wrapped = (text: string, width: number, indent: number): string => {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const line = lines.at(-1);
-    if (line === undefined || line.length + 1 + word.length > width) lines.push(word);
+    if (line === undefined || widthOf(line) + 1 + widthOf(word) > width) lines.push(word);
     else lines[lines.length - 1] = `${line} ${word}`;
   }
   return lines.join(`\n${" ".repeat(indent)}`);
@@ -41,14 +39,16 @@ export const cellsOf = <Row>(rows: readonly Row[], columns: readonly Column<Row>
 export const tableLines = <Row>(rows: readonly Row[], columns: readonly Column<Row>[], width: number): string[] => {
   const cells = cellsOf(rows, columns, true);
   const titles = columns.map(({ title }) => title.toUpperCase());
-  const widths = titles.map((title, at) => Math.max(title.length, ...cells.map((line) => line[at]?.length ?? 0)));
-  const before = widths.slice(0, -1).reduce((sum, one) => sum + one + COLUMN_GAP.length, 0);
+  const widths = titles
+    .slice(0, -1)
+    .map((title, at) => cells.reduce((most, line) => Math.max(most, widthOf(line[at] ?? "")), title.length));
+  const before = widths.reduce((sum, one) => sum + one + COLUMN_GAP.length, 0);
   const last = Math.max(LEAST_LAST_COLUMN, width - before);
   const fitted = (cell: string): string =>
     columns.at(-1)?.wraps === true ? wrapped(cell, last, before) : cut(cell, last);
   const lineOf = (line: readonly string[]): string =>
     line
-      .map((cell, at) => (at < line.length - 1 ? cell.padEnd(widths[at] ?? 0) : fitted(cell)))
+      .map((cell, at) => (at < line.length - 1 ? padded(cell, widths[at] ?? 0) : fitted(cell)))
       .join(COLUMN_GAP)
       .trimEnd();
   return [titles, ...cells].map(lineOf);

@@ -2,7 +2,8 @@
 // JSON with --json. Text from a server never reaches a terminal as a control sequence.
 
 import { printable, printableLines } from "../contract/text/printable.ts";
-import { asCell, COLUMN_GAP, type Column, cellsOf, cut, tableLines } from "./cells.ts";
+import { asCell, COLUMN_GAP, type Column, cellsOf, tableLines } from "./cells.ts";
+import { cut } from "./text-width.ts";
 
 export interface Sink {
   readonly write: (text: string) => void;
