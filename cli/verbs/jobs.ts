@@ -6,6 +6,7 @@ import type { QueryOf } from "../../contract/client/transport.ts";
 import type { JobResource } from "../../contract/jobs/job.ts";
 import type { JobListQuery } from "../../contract/jobs/job-list.ts";
 import { printable } from "../../contract/text/printable.ts";
+import { startOf } from "../../contract/text/start-of.ts";
 import { isFinal, JOB_STATUSES, MAX_PAGE } from "../../contract/words/values.ts";
 import type { Column } from "../cells.ts";
 import { UsageError } from "../failure.ts";
@@ -52,7 +53,7 @@ const COLUMNS: readonly Column<JobResource>[] = [
   { title: "status", of: ({ status }) => status },
   { title: "worker", of: ({ assigned_worker }) => assigned_worker },
   { title: "created", of: ({ created_at }) => when(created_at) },
-  { title: "prompt", of: ({ prompt, error }) => (error === null ? prompt.slice(0, SHOWN_PROMPT) : errorOf(error)) },
+  { title: "prompt", of: ({ prompt, error }) => (error === null ? startOf(prompt, SHOWN_PROMPT) : errorOf(error)) },
 ];
 
 const showJob = ({ output }: Context, job: JobResource): void =>
@@ -199,15 +200,18 @@ const watch: Verb = {
   run: async ({ client, output, signal }, input) => {
     const { jobs } = client();
     const id = input.optionalArg("id");
-    const seen = new Map<string, string>();
+    let seen: ReadonlyMap<string, string> = new Map();
     for (;;) {
       const found =
         id === undefined ? (await jobs.list({ limit: MAX_PAGE }, { signal })).jobs : [await jobs.get(id, { signal })];
+      const now = new Map<string, string>();
       for (const job of found.toReversed()) {
         const state = `${job.status} ${job.assigned_worker} ${job.waiting_reason}`;
         if (seen.get(job.id) !== state) output.line(job, changeLine(job));
-        seen.set(job.id, state);
+        now.set(job.id, state);
       }
+      // A job that newer ones have pushed off the page does not come back to it.
+      seen = now;
       const [job] = found;
       if (id !== undefined && job !== undefined && isFinal(job.status)) return job.status === "completed" ? 0 : 1;
       await setTimeout(WATCH_EVERY_MS, null, { signal }).catch(() => signal.throwIfAborted());
