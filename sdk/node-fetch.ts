@@ -21,6 +21,7 @@ interface NodeAnswer {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly setEncoding: (encoding: "utf8") => unknown;
   readonly on: (event: "data" | "end" | "error", listener: (value: never) => void) => unknown;
+  readonly destroy: (error: Error) => unknown;
 }
 
 interface NodeProcess {
@@ -29,6 +30,8 @@ interface NodeProcess {
 }
 
 const PLAIN_HTTP = "http:";
+/** Just below what a string may have in Node: more would end the program. */
+const MAX_ANSWER_CHARS = 500_000_000;
 /** Where Node's `fetch`, and the package undici, keep who sends requests: a proxy, for example. */
 const DISPATCHER = Symbol.for("undici.globalDispatcher.1");
 const builtInFetch = globalThis.fetch;
@@ -79,7 +82,8 @@ const wholeAnswer = (answer: NodeAnswer): WholeAnswer => {
     let read = "";
     answer.setEncoding("utf8");
     answer.on("data", (part: string) => {
-      read += part;
+      if (read.length + part.length > MAX_ANSWER_CHARS) answer.destroy(new Error("the answer is too long"));
+      else read += part;
     });
     answer.on("end", () => resolve(read));
     answer.on("error", reject);
