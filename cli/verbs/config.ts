@@ -37,7 +37,9 @@ export const configCommands: readonly Verb[] = [
       const options = { isDryRun: input.is("dry-run"), ifMatch: etag, signal };
       const stored = file.endsWith(".json")
         ? await config.replace(readJson(text, file) as never, options)
-        : await config.replaceYaml(text, options);
+        : output.isJson
+          ? await config.replaceWithYaml(text, options)
+          : await config.replaceYaml(text, options);
       output.value(
         stored.document,
         typeof stored.document === "string" ? stored.document : JSON.stringify(stored.document, null, 2),

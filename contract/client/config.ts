@@ -1,7 +1,7 @@
 // The config, as a document or as YAML.
 
 import type { ConfigDocument, ConfigRequest } from "../config/config.ts";
-import { type CallOptions, RawBody, type Transport } from "./transport.ts";
+import { type Call, type CallOptions, RawBody, type Tagged, type Transport } from "./transport.ts";
 
 export interface StoredConfig<Document> {
   readonly document: Document;
@@ -15,34 +15,37 @@ export interface ReplaceOptions extends CallOptions {
   readonly isDryRun?: boolean | undefined;
 }
 
+const JSON_TYPE = "application/json";
 const YAML = "application/yaml";
 
+const stored = <Document>({ content, etag }: Tagged<Document>): StoredConfig<Document> => ({ document: content, etag });
+
+const reading = (accept: string, options?: CallOptions): Call => ({
+  method: "GET",
+  path: "/config",
+  headers: { accept },
+  options,
+});
+
+const replacing = (body: unknown, accept: string, { ifMatch, isDryRun, ...options }: ReplaceOptions = {}): Call => ({
+  method: "PUT",
+  path: "/config",
+  query: { dry_run: isDryRun },
+  body,
+  headers: { accept, "if-match": ifMatch ?? undefined },
+  options,
+});
+
 export const configVerbs = (transport: Transport) => {
-  const read = (accept: string, options?: CallOptions) =>
-    transport.response({ method: "GET", path: "/config", headers: { accept }, options });
-  const replace = (body: unknown, accept: string, { ifMatch, isDryRun, ...options }: ReplaceOptions = {}) =>
-    transport.response({
-      method: "PUT",
-      path: "/config",
-      query: { dry_run: isDryRun },
-      body,
-      headers: { accept, "if-match": ifMatch ?? undefined },
-      options,
-    });
-  const documentOf = async (answer: Response): Promise<StoredConfig<ConfigDocument>> => ({
-    document: (await answer.json()) as ConfigDocument,
-    etag: answer.headers.get("etag"),
-  });
-  const textOf = async (answer: Response): Promise<StoredConfig<string>> => ({
-    document: await answer.text(),
-    etag: answer.headers.get("etag"),
-  });
+  const document = async (call: Call) => stored(await transport.jsonWithTag<ConfigDocument>(call));
+  const text = async (call: Call) => stored(await transport.textWithTag(call, YAML));
   return {
-    get: async (options?: CallOptions) => documentOf(await read("application/json", options)),
-    getYaml: async (options?: CallOptions) => textOf(await read(YAML, options)),
-    replace: async (config: ConfigRequest, options?: ReplaceOptions) =>
-      documentOf(await replace(config, "application/json", options)),
-    replaceYaml: async (yaml: string, options?: ReplaceOptions) =>
-      textOf(await replace(new RawBody(yaml, YAML), YAML, options)),
+    get: (options?: CallOptions) => document(reading(JSON_TYPE, options)),
+    getYaml: (options?: CallOptions) => text(reading(YAML, options)),
+    replace: (config: ConfigRequest, options?: ReplaceOptions) => document(replacing(config, JSON_TYPE, options)),
+    replaceYaml: (yaml: string, options?: ReplaceOptions) => text(replacing(new RawBody(yaml, YAML), YAML, options)),
+    /** Answers with the document. */
+    replaceWithYaml: (yaml: string, options?: ReplaceOptions) =>
+      document(replacing(new RawBody(yaml, YAML), JSON_TYPE, options)),
   };
 };

@@ -58,6 +58,12 @@ export interface Call {
   readonly options?: KeyedOptions | undefined;
 }
 
+/** What an answer holds, and the entity tag of it. */
+export interface Tagged<Content> {
+  readonly content: Content;
+  readonly etag: string | null;
+}
+
 export type Bytes = string | Blob | ReadableStream<Uint8Array>;
 
 /** A body that is not JSON, with its media type; a stream is read while it is sent. */
@@ -177,8 +183,9 @@ const redirected = ({ status, headers }: WholeAnswer): ApiProblem => {
 const isRedirect = ({ type, status }: WholeAnswer): boolean =>
   (type as string) === "opaqueredirect" || (status >= 300 && status < 400 && status !== 304);
 
-const notJson = ({ method, path }: Call, status: number, type: string | null): ApiProblem => {
-  const detail = `${method} ${path} was answered with ${type ?? "content of no type"}, not JSON: another service uses that address.`;
+const notAs = (wanted: string, { method, path }: Call, { status, headers }: WholeAnswer): ApiProblem => {
+  const type = headers.get("content-type") ?? "content of no type";
+  const detail = `${method} ${path} was answered with ${type}, not ${wanted}: another service uses that address.`;
   return new ApiProblem({ status, code: "unexpected_answer", title: "Unexpected answer", detail });
 };
 
@@ -223,13 +230,24 @@ export class Transport {
   }
 
   async json<Answer>(call: Call): Promise<Answer> {
+    return (await this.jsonWithTag<Answer>(call)).content;
+  }
+
+  async jsonWithTag<Content>(call: Call): Promise<Tagged<Content>> {
     const response = await this.#answer(call, this.#fetchWhole);
     const text = await this.#read(response, call);
     try {
-      return JSON.parse(text) as Answer;
+      return { content: JSON.parse(text) as Content, etag: response.headers.get("etag") };
     } catch {
-      throw notJson(call, response.status, response.headers.get("content-type"));
+      throw notAs("JSON", call, response);
     }
+  }
+
+  /** Text of this media type. */
+  async textWithTag(call: Call, type: string): Promise<Tagged<string>> {
+    const response = await this.#answer(call, this.#fetchWhole);
+    if (response.headers.get("content-type")?.startsWith(type) !== true) throw notAs(type, call, response);
+    return { content: await this.#read(response, call), etag: response.headers.get("etag") };
   }
 
   async text(call: Call): Promise<string> {

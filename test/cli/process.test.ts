@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
@@ -159,6 +160,41 @@ it.each([
     const { said, ended } = start(["queue"], { SERVICE_API_URL: given || other });
     expect(await ended).toBe(1);
     expect(said.err).toContain(says);
+  },
+  TIMEOUT_MS,
+);
+
+it.each([
+  ["another service's page", "text/html", "<html>", "was answered with text/html, not application/yaml"],
+  ["half of an answer", "application/yaml", null, "No answer from Signalbox at"],
+])(
+  "config get does not pass off %s as the config",
+  async (_what, type, page, says) => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { "content-type": type });
+      if (page !== null) response.end(page);
+      else response.write("jobs:", () => response.destroy());
+    });
+    const { child, said, ended } = start(["config", "get"], { SERVICE_API_URL: url });
+    expect([await text(child.stdout), await ended]).toEqual(["", 1]);
+    expect(said.err).toContain(says);
+    expect(said.err).not.toContain("    at ");
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "an answer without an end is refused in a line",
+  async () => {
+    const part = Buffer.alloc(1 << 20, "x");
+    const url = await serve((_request, response) => {
+      const endless = new Readable({ read: () => void endless.push(part) });
+      endless.pipe(response.writeHead(200, { "content-type": "application/json" }));
+    });
+    const { said, ended } = start(["queue"], { SERVICE_API_URL: url });
+    expect(await ended).toBe(1);
+    expect(said.err).toContain("(Error: the answer is too long)");
+    expect(said.err).not.toContain("    at ");
   },
   TIMEOUT_MS,
 );

@@ -31,6 +31,17 @@ it("keys limit prints the changed key as JSON", async () => {
   expect(JSON.parse((await runCommand([...argv, "--json"], answer)).out)).toEqual(key);
 });
 
+it("config set prints the config as JSON where that is asked for, of a YAML file, too", async () => {
+  const config = { jobs: { timeout_seconds: 900 } };
+  const answer = (_url: URL, { headers }: RequestInit) =>
+    new Headers(headers).get("accept") === "application/json"
+      ? config
+      : new Response("jobs: {}\n", { headers: { "content-type": "application/yaml" } });
+  const { out } = await runCommand(["config", "set", "config.yaml", "--json"], answer);
+  expect(JSON.parse(out)).toEqual(config);
+  expect((await runCommand(["config", "set", "config.yaml"], answer)).out).toBe("jobs: {}\n");
+});
+
 describe("workers list", () => {
   const worker = { instance: "w1", status: "idle", provider: "p", current_load: 0, concurrency: 1, tags: "" };
 
