@@ -37,8 +37,10 @@ const endpointOf = async (file: string): Promise<string> => {
   const source = await streamLocal(file);
   try {
     for await (const line of createInterface({ input: source })) {
-      if (line.trim() === "") continue;
-      const { url } = objectOf(JSON.parse(line));
+      // Without a byte order mark, which the service takes, too.
+      const text = line.trim();
+      if (text === "") continue;
+      const { url } = objectOf(JSON.parse(text));
       if (typeof url === "string") return url;
       break;
     }

@@ -96,6 +96,15 @@ describe("batch run", () => {
     TIMEOUT_MS,
   );
 
+  it("takes a file that begins with a byte order mark", async () => {
+    const file = path.join(folder.path, "marked.jsonl");
+    writeFileSync(file, `\ufeff${JSON.stringify({ custom_id: "a", url: "/v1/embeddings" })}\n`);
+    const { out } = await runCommand(["batch", "run", file], ({ pathname }, { method }) =>
+      method === "GET" ? { batches: [], total: 0 } : { id: pathname === "/v1/batches" ? "batch_1" : "file-1" },
+    );
+    expect(out).toBe("batch_1\n");
+  });
+
   it("says what is wrong with a file before it sends anything", async () => {
     const file = path.join(folder.path, "wrong.jsonl");
     const none = () => ({ batches: [], total: 0 });
