@@ -27,11 +27,11 @@ const readLogin = (env: Environment): Login | null => {
   }
   try {
     const { url, key } = JSON.parse(text) as Partial<Login>;
-    if (typeof url === "string" && typeof key === "string") return { url, key };
+    if (typeof url === "string" && isAddress(url) && typeof key === "string") return { url, key };
   } catch {
     // Reported below.
   }
-  throw new Failure(`${loginFile(env)} is damaged: run \`signalbox login\` again.`);
+  throw new Failure(`${loginFile(env)} is damaged: run \`signalbox login <url>\` again.`);
 };
 
 /** Written atomically, and never readable by others, not even briefly. */

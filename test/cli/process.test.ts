@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
@@ -10,10 +11,12 @@ import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
 
 const MAIN = path.resolve(import.meta.dirname, "../../cli/main.ts");
 const TIMEOUT_MS = 30_000;
 
+const folder = folderForAllTests();
 const children: ChildProcess[] = [];
 const servers: Server[] = [];
 
@@ -79,6 +82,24 @@ it(
     expect(await ended).toBe(1);
     expect(said.err).toMatch(/cannot be written: /);
     expect(said.err).not.toContain("    at ");
+  },
+  TIMEOUT_MS,
+);
+
+it.each(["{", '{"url": "localhost:8787", "key": "sb_1"}'])(
+  "a kept login that is %s is named as damaged, with the command that mends it",
+  async (kept) => {
+    mkdirSync(path.join(folder.path, "signalbox"), { recursive: true });
+    writeFileSync(path.join(folder.path, "signalbox", "config.json"), kept);
+    const env = { XDG_CONFIG_HOME: folder.path, SERVICE_API_KEY: "" };
+    const { said, ended } = start(["queue"], env);
+    expect(await ended).toBe(1);
+    expect(said.err).toMatch(/^\S+config\.json is damaged: run `signalbox login <url>` again\.\n$/);
+    const session = JSON.stringify({ role: "admin", tenant: "t", name: "k" });
+    const url = await serve((_request, response) =>
+      response.setHeader("content-type", "application/json").end(session),
+    );
+    expect(await start(["login", url], { ...env, SERVICE_API_KEY: "sb_1" }).ended).toBe(0);
   },
   TIMEOUT_MS,
 );
