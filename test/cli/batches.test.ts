@@ -125,6 +125,21 @@ describe("batch run", () => {
   });
 });
 
+it("batch run --wait goes on where the service was away meanwhile", async () => {
+  const file = path.join(folder.path, "away.jsonl");
+  writeFileSync(file, `${JSON.stringify({ custom_id: "a", url: "/v1/embeddings" })}\n`);
+  let looks = 0;
+  const { out, code } = await runCommand(["batch", "run", file, "--wait"], ({ pathname }, { method }) => {
+    if (method !== "GET") return { id: pathname === "/v1/batches" ? "batch_1" : "file-1" };
+    if (pathname === "/api/batches") return { batches: [], total: 0 };
+    looks += 1;
+    // Once more than a call repeats itself.
+    if (looks <= 3) throw new TypeError("the connection was refused");
+    return { ...BATCH, status: "completed", failed: 0, running: 0, ended_at: BATCH.created_at, eta: null };
+  });
+  expect([out, code]).toEqual(["batch_1 completed\n", 0]);
+});
+
 const BATCH = {
   id: "batch_1",
   status: "cancelled",
