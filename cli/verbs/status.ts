@@ -30,6 +30,8 @@ const status: Verb = {
 
 const EVERY_SECONDS = 2;
 const LEAST_SECONDS = 1;
+/** A timer of 25 days and more ends at once. */
+const MOST_SECONDS = 86_400;
 /** A terminal that passes each key on passes Ctrl-C on, too. */
 const QUITS: ReadonlySet<string> = new Set(["q", "Q", "\u0003"]);
 /** More than a screen has lines. */
@@ -108,7 +110,10 @@ const top: Verb = {
     const { client, env, output } = context;
     const [asked, count] = [input.number("every"), input.number("count")];
     const every = asked ?? EVERY_SECONDS;
-    if (every < LEAST_SECONDS) throw new UsageError(`--every takes ${LEAST_SECONDS} second or more, not ${every}`);
+    if (every < LEAST_SECONDS || every > MOST_SECONDS)
+      throw new UsageError(`--every takes ${LEAST_SECONDS} to ${MOST_SECONDS} seconds, not ${every}`);
+    if (count !== undefined && (!Number.isInteger(count) || count < 1))
+      throw new UsageError(`--count takes a whole number from 1, not ${count}`);
     const isOnce = !output.isForPeople && asked === undefined && count === undefined;
     const quit = new AbortController();
     const signal = AbortSignal.any([context.signal, quit.signal]);
