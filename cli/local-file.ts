@@ -62,8 +62,14 @@ export const checkWritable = async (file: string): Promise<void> => {
   });
 };
 
-/** Half of a file must not look like the whole; a device stays. */
-export const removeUnfinished = async (file: string): Promise<void> => {
+/** Whatever its names are. */
+export const isSameFile = async (one: string, other: string): Promise<boolean> => {
+  const [first, second] = await Promise.all([one, other].map((file) => stat(file).catch(() => null)));
+  return first != null && second != null && first.dev === second.dev && first.ino === second.ino;
+};
+
+/** Half of a file, or that of an earlier run, must not look like the whole of this one; a device stays. */
+export const removeFile = async (file: string): Promise<void> => {
   const found = await stat(file).catch(() => null);
   if (found?.isFile()) await rm(file, { force: true });
 };

@@ -3,7 +3,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Failure } from "./failure.ts";
-import { failed, removeUnfinished, writeLocal } from "./local-file.ts";
+import { failed, removeFile, writeLocal } from "./local-file.ts";
 import { Progress } from "./progress.ts";
 import type { Context } from "./verb.ts";
 
@@ -23,7 +23,7 @@ export const writeAnswer = async (
     const counted = Readable.fromWeb((body ?? new Blob([]).stream()).pipeThrough(progress.counter()) as never);
     await pipeline(counted, to, { end: !isStdout, signal });
   } catch (error) {
-    if (!isStdout) await removeUnfinished(file);
+    if (!isStdout) await removeFile(file);
     if (signal.aborted) throw error;
     throw (error as NodeJS.ErrnoException).syscall === "write"
       ? failed(isStdout ? "stdout" : file, "written", error as NodeJS.ErrnoException)

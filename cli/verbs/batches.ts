@@ -2,7 +2,6 @@
 // on with the batch that there is.
 
 import { createHash } from "node:crypto";
-import { rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,7 +10,7 @@ import { ApiProblem } from "../../contract/client/problem.ts";
 import { objectOf } from "../../contract/text/json-object.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
-import { checkWritable, openLocal, STANDARD, streamLocal } from "../local-file.ts";
+import { checkWritable, isSameFile, openLocal, removeFile, STANDARD, streamLocal } from "../local-file.ts";
 import { barOf, countedBlob, Progress } from "../progress.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
@@ -121,6 +120,8 @@ const follow = async (context: Context, id: string): Promise<BatchResource> => {
   }
 };
 
+const errorsOf = (output: string): string => `${output}.errors`;
+
 /** Of a batch whose file was refused: nothing of it ran. */
 const sayFaults = async ({ client, output, signal }: Context, { id, status }: BatchResource): Promise<void> => {
   if (status !== "failed") return;
@@ -130,7 +131,7 @@ const sayFaults = async ({ client, output, signal }: Context, { id, status }: Ba
 
 /** A file of an earlier run does not stay where this one has none. */
 const download = async (context: Context, file: string | null, to: string): Promise<void> => {
-  if (file === null) return rm(to, { force: true });
+  if (file === null) return removeFile(to);
   await fetchFile(context, file, to);
   context.output.say(`Wrote ${to}.`);
 };
@@ -139,7 +140,12 @@ const run = async (context: Context, input: Input): Promise<number> => {
   const { output } = context;
   const to = input.text("output");
   if (to === STANDARD) throw new UsageError("--output needs a file: the errors are written beside it");
-  if (to !== undefined) await checkWritable(to);
+  if (to !== undefined) {
+    await checkWritable(to);
+    for (const written of [to, errorsOf(to)])
+      if (await isSameFile(input.arg("file"), written))
+        throw new UsageError(`--output ${to} would write over ${input.arg("file")}: give another file`);
+  }
   const id = await begin(context, input);
   if (to === undefined && !input.is("wait")) {
     output.value({ id }, id);
@@ -149,7 +155,7 @@ const run = async (context: Context, input: Input): Promise<number> => {
   await sayFaults(context, batch);
   if (to !== undefined && batch.status !== "failed") {
     await download(context, batch.output_file, to);
-    await download(context, batch.error_file, `${to}.errors`);
+    await download(context, batch.error_file, errorsOf(to));
   }
   output.value(batch, `${batch.id} ${batch.status}`);
   return batch.status === "completed" && batch.failed === 0 ? 0 : 1;

@@ -1,8 +1,8 @@
 // `batch run`, which goes on where it was interrupted, as a process against a real server; and the other commands.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { succeed } from "../support/requests.ts";
@@ -122,6 +122,36 @@ describe("batch run", () => {
     await expect(runCommand(["batch", "run", file, "-o", `${file}/answers`], none)).rejects.toThrow(
       `${file}/answers cannot be written: there is no folder ${file}`,
     );
+  });
+});
+
+describe("the file that batch run writes", () => {
+  const input = () => path.join(folder.path, "kept.jsonl");
+  const line = `${JSON.stringify({ custom_id: "a", url: "/v1/embeddings" })}\n`;
+  const ended = { status: "completed", total: 1, output_file: null, error_file: null, ended_at: "", eta: null };
+  const answer = ({ pathname }: URL, { method }: RequestInit) => {
+    if (method !== "GET") return { id: pathname === "/v1/batches" ? "batch_1" : "file-1" };
+    return pathname === "/api/batches" ? { batches: [], total: 0 } : { ...BATCH, ...ended };
+  };
+
+  it("is never the file that it reads, by whatever name", async () => {
+    const other = path.join(folder.path, "link.jsonl");
+    const errors = path.join(folder.path, "answers.errors");
+    writeFileSync(input(), line);
+    symlinkSync(input(), other);
+    linkSync(input(), errors);
+    for (const output of [input(), other, path.join(folder.path, "answers")])
+      await expect(runCommand(["batch", "run", input(), "-o", output], answer)).rejects.toThrow("would write over");
+    expect(readFileSync(input(), "utf8")).toBe(line);
+  });
+
+  it("is removed where there are no answers, but not a device or a pipe", async () => {
+    const [file, pipe] = [path.join(folder.path, "old.jsonl"), path.join(folder.path, "pipe")];
+    writeFileSync(input(), line);
+    writeFileSync(file, "of an earlier run");
+    execFileSync("mkfifo", [pipe]);
+    for (const output of [file, pipe]) await runCommand(["batch", "run", input(), "-o", output], answer);
+    expect([existsSync(file), existsSync(pipe)]).toEqual([false, true]);
   });
 });
 
