@@ -5,6 +5,7 @@ import { ApiProblem } from "../contract/client/problem.ts";
 import { createClient } from "../contract/client.ts";
 import type { WorkerDetail, WorkerResource } from "../contract/fleet/worker.ts";
 import type { JobResource } from "../contract/jobs/job.ts";
+import { objectOf } from "../contract/text/json-object.ts";
 import { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../contract/words/values.ts";
 import { VERSION } from "../contract/words/version.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
@@ -72,7 +73,10 @@ const checkAddress = async (url: string, signal: AbortSignal): Promise<Check[]> 
     return response;
   };
   try {
-    const { version } = await createClient({ url, fetch: noting, retries: 0 }).service.health({ signal });
+    const { version } = objectOf(await createClient({ url, fetch: noting, retries: 0 }).service.health({ signal }));
+    // Many services answer any path with JSON of their own.
+    if (typeof version !== "string")
+      return [bad("address", `${url} is not Signalbox's address: its /health names no version`)];
     const found =
       version === VERSION
         ? good("address", `${url}, version ${version}`)

@@ -220,6 +220,17 @@ it(
   TIMEOUT_MS,
 );
 
+it.each(["null", "[]", '{"name": "another service"}'])(
+  "doctor names the address of a service that answers everything with %s",
+  async (answer) => {
+    const url = await serve((_request, response) => response.setHeader("content-type", "application/json").end(answer));
+    const { child, said, ended } = start(["doctor"], { SERVICE_API_URL: url });
+    const says = `address\tWRONG\t${url} is not Signalbox's address: its /health names no version\n`;
+    expect([await text(child.stdout), said.err, await ended]).toEqual([says, "", 1]);
+  },
+  TIMEOUT_MS,
+);
+
 it.each(["--wait", "--stream"])(
   "a service that goes away during run %s leaves the id of the job",
   async (flag) => {
