@@ -164,7 +164,7 @@ it("batch run --wait goes on where the service was away meanwhile", async () => 
     if (pathname === "/api/batches") return { batches: [], total: 0 };
     looks += 1;
     // Once more than a call repeats itself.
-    if (looks <= 3) throw new TypeError("the connection was refused");
+    if (looks <= 3) return Promise.reject(new TypeError("the connection was refused"));
     return { ...BATCH, status: "completed", failed: 0, running: 0, ended_at: BATCH.created_at, eta: null };
   });
   expect([out, code]).toEqual(["batch_1 completed\n", 0]);
