@@ -6,6 +6,7 @@ import { log } from "../../log/log.ts";
 import type { Disk } from "../../src/home.ts";
 import { diskState, readDisk } from "../data/disk.ts";
 import { ExpectedWrites } from "./expected-writes.ts";
+import { FileRoom } from "./file-room.ts";
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -19,6 +20,8 @@ export interface DiskWatch {
   readonly disk: () => Disk;
   /** A request with so many bytes has begun; call the result when it has ended: what has not come is not written. */
   readonly expectWrite: (bodyBytes: number, arrivedBytes?: () => number) => () => void;
+  /** For the bytes of files, which count as they pass and not before. */
+  readonly files: FileRoom;
   readonly stop: () => void;
 }
 
@@ -57,6 +60,10 @@ export const watchDisk = (directory: string, look: () => Disk = () => readDisk(d
   return {
     disk,
     expectWrite: (bodyBytes, arrived) => expected.add(bodyBytes, arrived),
+    files: new FileRoom((unwrittenBytes) => {
+      const { freeBytes, totalBytes } = lookAgain(look, seen);
+      return diskState(freeBytes - unwrittenBytes, totalBytes) === "full";
+    }),
     stop: () => clearInterval(timer),
   };
 };

@@ -28,6 +28,7 @@ import { arrivedBody, arrivedBytes } from "./arrived-body.ts";
 import { readHandshake } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { type DiskWatch, watchDisk } from "./disk-watch.ts";
+import type { FileRoom } from "./file-room.ts";
 import { FramePaces } from "./frames/frame-paces.ts";
 import { HeldFrames, passHeld } from "./frames/held-frames.ts";
 import { frameCutter, Paces } from "./frames/pace.ts";
@@ -63,9 +64,9 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
   const socketOf = { history: history.sockets, archive: archive === null ? null : archiveSocket };
   const paces = new Paces();
   const turns = new FairTurns();
-  const objects = shares.map((share) => startObjects(plan, share, sockets, socketOf, paces, turns));
-  const children = [history.child, ...objects.map(({ child }) => child)];
   const watch = watchDisk(plan.dir.root);
+  const objects = shares.map((share) => startObjects(plan, share, sockets, socketOf, paces, turns, watch));
+  const children = [history.child, ...objects.map(({ child }) => child)];
   const databases = Object.entries(history.sockets).map(
     ([binding, socket]) => [binding, new TextConnections(socket)] as const,
   );
@@ -144,13 +145,13 @@ const homeOf = (
   objects: readonly Objects[],
   paces: Paces,
   turns: FairTurns,
-  { disk, expectWrite }: DiskWatch,
+  { disk, expectWrite, files }: DiskWatch,
   proxies: BlockList,
 ): Home => {
   const [heldHere, heldByObjects] = [new HeldFrames(), new HeldFrames()];
   const framePaces = new FramePaces();
   return {
-    passOn: (c) => passOnTo(objects, paces, heldByObjects, c),
+    passOn: (c) => passOnTo(objects, paces, heldByObjects, files, c),
     openSocket: async (c, tenant, opening) => {
       const exchange = exchangeOf(c);
       // Without `Connection: upgrade` it is a plain request.
@@ -198,6 +199,7 @@ const startObjects = (
   { history, archive }: ServiceSockets,
   paces: Paces,
   turns: FairTurns,
+  { files }: DiskWatch,
 ): Objects => {
   const { project, dir } = plan;
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
@@ -229,7 +231,7 @@ const startObjects = (
   return {
     child,
     edgeSocket: edge,
-    process: new ObjectProcess(door, secret, paces, turns),
+    process: new ObjectProcess(door, secret, paces, turns, files),
   };
 };
 
@@ -245,11 +247,12 @@ const passOnTo = async (
   objects: readonly Objects[],
   paces: Paces,
   held: HeldFrames,
+  files: FileRoom,
   c: AppContext,
 ): Promise<Response> => {
   const exchange = exchangeOf(c);
   const { edgeSocket } = await processOf(c, objects);
-  if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
+  if (exchange.head === undefined) return passOn(c, exchange, edgeSocket, files);
   readHandshake(exchange, c.get("requestId"), false);
   const tenant = c.get("caller")?.tenant ?? "";
   return tunnel(c, exchange, edgeSocket, () => [passHeld(held, tenant), paces.open(tenant, frameCutter())]);

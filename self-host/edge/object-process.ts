@@ -1,7 +1,7 @@
 // One of our own workerd processes with objects, behind its private door: calls and clients' sockets on a line to each
 // object, streams by HTTP.
 
-import { Agent, type IncomingMessage, request } from "node:http";
+import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { LastWords } from "../../contract/text/whole-events.ts";
@@ -12,6 +12,7 @@ import { ALONE, GROUP, LINE_URL } from "../../durable-objects/sockets/object-lin
 import { READ_URL } from "../../durable-objects/sockets/reading-frames.ts";
 import type { SocketOpening } from "../../src/home.ts";
 import type { ClientSocket } from "./client-sockets.ts";
+import type { FileRoom } from "./file-room.ts";
 import type { Paces } from "./frames/pace.ts";
 import { ObjectLine } from "./object-line.ts";
 import { ObjectLines } from "./object-lines.ts";
@@ -49,13 +50,15 @@ export class ObjectProcess {
   readonly #readTurns = new TickTurns(() => READ_BYTES_A_TURN);
   readonly #paces: Paces;
   readonly #turns: FairTurns;
+  readonly #files: FileRoom;
   #isClosed = false;
 
-  constructor(socketPath: string, secret: string, paces: Paces, turns: FairTurns) {
+  constructor(socketPath: string, secret: string, paces: Paces, turns: FairTurns, files: FileRoom) {
     this.#socketPath = socketPath;
     this.#secret = secret;
     this.#paces = paces;
     this.#turns = turns;
+    this.#files = files;
   }
 
   /** Sends a group of calls to a tenant; resolves to a line for each outcome. */
@@ -88,7 +91,7 @@ export class ObjectProcess {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request({ socketPath: this.#socketPath, agent: this.#agent, path, method, headers }, resolve);
       sent.on("error", (error) => reject(processAway(error)));
-      if (body) pipeline(Readable.fromWeb(body as never), sent, () => undefined);
+      if (body) this.#send(Readable.fromWeb(body as never), sent, reject);
       else sent.end();
     });
     // The reader gets the error; no other listener is needed.
@@ -103,6 +106,14 @@ export class ObjectProcess {
       },
       text: () => text(answer),
     };
+  }
+
+  #send(body: Readable, sent: ClientRequest, reject: (error: Error) => void): void {
+    const end = this.#files.watch(body, (error) => {
+      reject(error);
+      sent.destroy();
+    });
+    pipeline(body, sent, end);
   }
 
   async #read(path: string, query: string, ifLost?: LastWords): Promise<Streamed> {

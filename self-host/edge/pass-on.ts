@@ -5,7 +5,9 @@ import { type ClientRequest, type IncomingMessage, request, type ServerResponse 
 import { connect, type Socket } from "node:net";
 import { pipeline, type Transform } from "node:stream";
 import { INTERNAL_SERVER_ERROR } from "../../contract/words/http-status.ts";
+import { MIB } from "../../domain/words/size.ts";
 import type { AppContext } from "../../src/http/auth.ts";
+import type { FileRoom } from "./file-room.ts";
 import { CloseWatch } from "./frames/closing-frame.ts";
 
 /** Node's own, taken before the adapter replaces it: the adapter sends nothing for a response with this mark. */
@@ -99,8 +101,17 @@ const connectionTo = (socketPath: string): Socket => {
 
 type Failing = Socket & { _readableState: { errored: Error | null } };
 
-/** Resolves when the answer has begun; throws if the process is down. */
-export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPath: string): Promise<Response> =>
+const FILE = /^(multipart\/form-data|application\/octet-stream)/i;
+/** What a job's worker stores is part of its report, which uses the room that is kept for it. */
+const OUTPUT = /^\/api\/jobs\//;
+
+/** Resolves when the answer has begun; throws if the process is down, or the disk has no room for the file it bears. */
+export const passOn = (
+  c: AppContext,
+  { incoming, outgoing }: Exchange,
+  socketPath: string,
+  files: FileRoom,
+): Promise<Response> =>
   new Promise((resolve, reject) => {
     // A client that has disconnected needs no answer, and its close is not reported again.
     if (outgoing.destroyed) return resolve(alreadySent());
@@ -110,29 +121,43 @@ export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPa
     upstream.setNoDelay(true);
     // Once the answer has begun, its own end decides: a process that stopped reading the body may have answered in
     // full.
-    upstream.on("error", () => reject(away()));
+    let refused: Error | null = null;
+    upstream.on("error", () => reject(refused ?? away()));
     upstream.on("response", (answer) => {
-      if (isForWantOfSpace(c, answer)) {
+      if (refused !== null || isForWantOfSpace(c, answer)) {
         answer.resume();
-        return reject(away());
+        return reject(refused ?? away());
       }
       send(answer, outgoing);
       resolve(alreadySent());
     });
     outgoing.once("close", () => upstream.destroy());
-    sendBody(incoming, upstream);
+    const refuse = (error: Error): void => {
+      refused = error;
+      incoming.unpipe(upstream);
+      incoming.resume();
+      // The app sees the file break off, deletes what has come of it, and answers.
+      upstream.socket?.end();
+    };
+    sendBody(incoming, upstream, () => {
+      if (!FILE.test(incoming.headers["content-type"] ?? "")) return;
+      outgoing.once("close", files.watch(incoming, refuse, OUTPUT.test(path) ? MIB : 0));
+    });
   });
 
 /**
  * The body is sent when the app asks for it. Sent at once it would meet a closed connection if the app answers after
  * the head alone (a revoked key), and the answer would be lost.
  */
-const sendBody = (incoming: IncomingMessage, upstream: ClientRequest): void => {
+const sendBody = (incoming: IncomingMessage, upstream: ClientRequest, onBegin: () => void): void => {
   if (!hasBody(incoming)) {
     upstream.end();
     return;
   }
-  upstream.once("continue", () => pour(incoming, upstream));
+  upstream.once("continue", () => {
+    onBegin();
+    pour(incoming, upstream);
+  });
   upstream.flushHeaders();
 };
 

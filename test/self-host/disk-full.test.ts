@@ -1,7 +1,16 @@
 // A disk that fills up while the server runs: a file system of a few megabytes, made for the test if that is allowed.
 
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -102,6 +111,53 @@ test.skipIf(!mayMount)(
     await expect.poll(async () => (await call("DELETE", "/killswitch?resume_all=true")).status).toBe(200);
     await expect.poll(async () => (await call("POST", "/api/jobs", { prompt: "room" })).status).toBe(201);
     await expect.poll(async () => (await call("GET", "/api/jobs")).body.total).toBe(3);
+  },
+  120_000,
+);
+
+test.skipIf(!mayMount)(
+  "no file takes the room that reports need: not in one request, in parts, or with a tenant that moves here",
+  async () => {
+    server = await startSelfHosted(path.join(mount, "data"), { env: { SERVICE_LOG: "json" } });
+    const admin = { url: server.url, key: readFileSync(path.join(mount, "data", "root.key"), "utf8").trim() };
+    await call("POST", "/presence", { instance: "w", provider: "p", status: "idle", tags: "", concurrency: 9 });
+    const running = (await call("POST", "/dispatch", { prompt: "runs" })).body;
+    const sendForm = async (route: string, field: string, bytes: number) => {
+      const form = new FormData();
+      form.append("purpose", "user_data");
+      form.append(field, new Blob([Buffer.alloc(bytes)]), "a.bin");
+      const init = { method: "POST", headers: { authorization: `Bearer ${server?.adminKey}` }, body: form };
+      const answer = await fetch(`${server?.url}${route}`, init);
+      const { error } = (await answer.json()) as { error?: { code: string } };
+      return error?.code ?? answer.status;
+    };
+    expect(await sendForm("/v1/files", "file", 150 * MIB)).toBe("storage_full");
+    // What had come of it is gone.
+    await expect.poll(() => statfsSync(mount).bavail * statfsSync(mount).bsize).toBeGreaterThan(70 * MIB);
+
+    const upload = { bytes: 400 * MIB, filename: "b.bin", purpose: "user_data", mime_type: "text/plain" };
+    const { id } = (await call("POST", "/v1/uploads", upload)).body;
+    let last: number | string = 200;
+    for (let count = 0; count < 40 && last === 200; count += 1)
+      last = await sendForm(`/v1/uploads/${id}/parts`, "data", 4 * MIB);
+    expect(last).toBe("storage_full");
+
+    leave(2 * MIB);
+    await expect.poll(async () => String((await call("GET", "/health")).body.warnings)).toContain("is full");
+    const arrival = { move: "m", schema: 1, created_at: "2026-01-01T00:00:00Z", jurisdiction: null };
+    const says = (await send(admin, "POST", "/admin/tenants/moved/arrive", arrival)).body.detail;
+    const schema = Number(/this release has (\d+)/.exec(says)?.[1]);
+    expect((await send(admin, "POST", "/admin/tenants/moved/arrive", { ...arrival, schema })).status).toBe(201);
+    const rows = { place: "object", table: "keys", columns: ["id"], rows: [], next: null, is_first: true };
+    const written = await send(admin, "POST", "/admin/tenants/moved/rows", rows);
+    expect([written.status, written.body.code]).toEqual([503, "storage_full"]);
+
+    const done = { lease: running.lease, result: "x".repeat(100_000) };
+    expect((await call("POST", `/api/jobs/${running.id}/complete`, done)).status).toBe(200);
+    expect((await call("POST", "/killswitch", { level: 1, reason: "full" })).status).toBe(200);
+    free();
+    expect((await call("POST", `/v1/uploads/${id}/cancel`, {})).status).toBe(200);
+    await expect.poll(async () => sendForm("/v1/files", "file", 20 * MIB)).toBe(200);
   },
   120_000,
 );

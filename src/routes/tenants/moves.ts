@@ -39,6 +39,7 @@ import {
   stayTenant,
   writeTenantTable,
 } from "../../tenant/tenant-administration.ts";
+import { isDiskFull, STORAGE_FULL } from "../../tenant/tenant-object.ts";
 import { foundTenant, refuseUnknownJurisdiction } from "./found-tenant.ts";
 
 const BASE = { tag: "Tenants", needs: "root", params: tenantParam } as const;
@@ -197,6 +198,7 @@ const write = endpoint(
     refuseUnknown(place, table);
     const name = await foundTenant(c, params.tenant);
     if (name.away !== "arriving") throw new Refused({ code: "tenant_exists", tenant: name.tenant });
+    if (isDiskFull(c.env)) throw new Refused(STORAGE_FULL);
     if (place === "history")
       await writeHistoryTable(historyOf(c.env, name), name.tenant, table, { columns, rows }, is_first);
     else unwrap(await writeTenantTable(c.env, name, table, { columns, rows }));

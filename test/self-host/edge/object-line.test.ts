@@ -7,6 +7,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { answeredText, askedText, readAnswered, readAsked } from "../../../durable-objects/sockets/object-line.ts";
+import { FileRoom } from "../../../self-host/edge/file-room.ts";
 import { Paces } from "../../../self-host/edge/frames/pace.ts";
 import { type Message, MessageReader, textFrame } from "../../../self-host/edge/frames/websocket-frame.ts";
 import { ObjectProcess } from "../../../self-host/edge/object-process.ts";
@@ -47,7 +48,13 @@ beforeEach(async () => {
   server.listen(path.join(folder.path, "door.sock"));
   await once(server, "listening");
   paces = new Paces();
-  objects = new ObjectProcess(path.join(folder.path, "door.sock"), "secret", paces, new FairTurns());
+  objects = new ObjectProcess(
+    path.join(folder.path, "door.sock"),
+    "secret",
+    paces,
+    new FairTurns(),
+    new FileRoom(() => false),
+  );
 });
 
 afterEach(() => {
@@ -116,7 +123,13 @@ describe("a group", () => {
   });
 
   it("to a process that is not there may be tried again", async () => {
-    const nobody = new ObjectProcess(path.join(folder.path, "nobody.sock"), "secret", paces, new FairTurns());
+    const nobody = new ObjectProcess(
+      path.join(folder.path, "nobody.sock"),
+      "secret",
+      paces,
+      new FairTurns(),
+      new FileRoom(() => false),
+    );
     await expect(nobody.sendGroup(OBJECT, "[]")).rejects.toMatchObject({ retryable: true });
     nobody.close();
   });

@@ -7,6 +7,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import path from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { FileRoom } from "../../../self-host/edge/file-room.ts";
 import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
 import { passOn, tunnel } from "../../../self-host/edge/pass-on.ts";
 import type { AppContext } from "../../../src/http/auth.ts";
@@ -14,6 +15,7 @@ import { refusalOfLost } from "../../../src/tenant/tenant-object.ts";
 import { folderForEachTest } from "../../support/temporary-folder.ts";
 
 const AT_ONCE_MS = 500;
+const MIB = 1024 * 1024;
 
 const folder = folderForEachTest();
 let workerd: Server;
@@ -21,6 +23,7 @@ let edge: Server;
 let arrived: Promise<IncomingMessage>;
 let beforePassing: () => Promise<void>;
 let disk: "ok" | "full";
+const files = new FileRoom(() => disk === "full");
 
 beforeEach(async () => {
   const socketPath = path.join(folder.path, "edge.sock");
@@ -34,7 +37,7 @@ beforeEach(async () => {
     await beforePassing();
     const context = { get: () => "id", env: { HOME: { disk: () => ({ state: disk }) } } } as unknown as AppContext;
     const refused = (error: unknown) => new Response(refusalOfLost(context.env, error)?.code, { status: 503 });
-    if (exchange.head === undefined) return passOn(context, exchange, socketPath).catch(refused);
+    if (exchange.head === undefined) return passOn(context, exchange, socketPath, files).catch(refused);
     return tunnel(context, exchange, socketPath, () => [new PassThrough(), new PassThrough()]);
   }, 10);
   edge.listen(0, "127.0.0.1");
@@ -130,6 +133,34 @@ it("an error that names no reason is told as a full disk while the disk is full"
   expect(await ask()).toBe("storage_full");
   disk = "ok";
   expect(await ask()).toBe("tenant_unavailable");
+});
+
+it("a file ends where the disk is full: the app sees it break off, and its client is told why", async () => {
+  let heard = 0;
+  workerd.on("checkContinue", (request: IncomingMessage, response) => {
+    response.writeContinue();
+    request.on("data", (bytes: Buffer) => {
+      heard += bytes.byteLength;
+      if (heard > 2 * MIB) disk = "full";
+    });
+    request.on("error", () => response.writeHead(400).end("it broke off"));
+  });
+  const send = async (type: string, route = "/x") => {
+    const body = new Blob([Buffer.alloc(8 * MIB)]);
+    const init = { method: "POST", body, headers: { "content-type": type } };
+    return (await fetch(`http://127.0.0.1:${(edge.address() as AddressInfo).port}${route}`, init)).text();
+  };
+  expect(await send("multipart/form-data; boundary=x")).toBe("storage_full");
+  expect(heard).toBeLessThan(8 * MIB);
+  // The disk is full already: nothing of it passes; of a worker's output a part does.
+  for (const [route, most] of [
+    ["/x", 0],
+    ["/api/jobs/1/files", MIB],
+  ] as const) {
+    heard = 0;
+    expect(await send("application/octet-stream", route)).toBe("storage_full");
+    expect(heard).toBeLessThanOrEqual(most);
+  }
 });
 
 it("a handshake that is refused ends the connection: what the client sends behind it reaches nobody", async () => {
