@@ -168,6 +168,8 @@ const beginInTurns = (server: Server, answer: Answer, addressOf: AddressOf, depa
   const nameOf = (incoming: IncomingMessage): string => turnOwnerOf(incoming, () => addressOf(incoming)).name;
   server.on("request", (incoming, outgoing) => {
     const { socket } = incoming;
+    // The server ends: what its client asks next must find no connection, and not one that breaks.
+    if (!server.listening) outgoing.shouldKeepAlive = false;
     gatherSmallChunks(incoming, {
       crowded: () => departures.readLong(socket),
       wait: (chunks, goOn) => chunkTurns.wait(socket, nameOf(incoming), chunks, goOn),

@@ -137,6 +137,34 @@ it("begins what one key asks at once in several turns of the event loop", async 
   await closeServer(fair, 0);
 });
 
+it("while it ends, it answers what comes on an open connection, as the last on it", async () => {
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ending = edgeServer(async (request) => {
+    if (request.url.endsWith("/first")) {
+      first.resolve();
+      await second.promise;
+    } else second.resolve();
+    return new Response("done");
+  }, 10);
+  ending.listen(0, "127.0.0.1");
+  await once(ending, "listening");
+  const { port } = ending.address() as AddressInfo;
+  let heard = "";
+  const client = connect(port, "127.0.0.1", () => client.write(`GET /first HTTP/1.1\r\nHost: x${END}`));
+  client.on("data", (bytes) => {
+    heard += bytes;
+  });
+  const hasEnded = once(client, "end");
+  await first.promise;
+  const closed = closeServer(ending, 2_000);
+  client.write(`GET /second HTTP/1.1\r\nHost: x${END}`);
+  await hasEnded;
+  await closed;
+  expect(heard.match(/HTTP\/1.1 200/g)).toHaveLength(2);
+  expect(heard.match(/connection: close/gi)).toHaveLength(1);
+  expect(heard.toLowerCase().lastIndexOf("connection: close")).toBeGreaterThan(heard.lastIndexOf("HTTP/1.1 200"));
+});
+
 it("closes connections beyond as many as it may have, and takes others when they have ended", async () => {
   const small = edgeServer(() => new Response("done"), 3);
   small.listen(0, "127.0.0.1");
