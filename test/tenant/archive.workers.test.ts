@@ -13,6 +13,7 @@ import { archiveStep, CHARS_A_PART } from "../../src/history/archive/write.ts";
 import { runMinute } from "../../src/minute.ts";
 import { clearOf } from "../support/clear-of.ts";
 import { ageJob, alarm, type Body, newWorld, ORIGIN, ROOT_KEY, type World } from "../support/workerd/client.ts";
+import { NotedQueries } from "../support/workerd/query-plans.ts";
 
 const DAY_MS = 86_400_000;
 const { TEST_ARCHIVE: bucket } = env as unknown as { TEST_ARCHIVE: R2Bucket };
@@ -99,6 +100,19 @@ describe("the archive", () => {
     expect((await ask(world.key, "GET", `/api/jobs/${old}/attempts`)).body).toEqual(attempts);
     expect((await ask(world.key, "GET", `/api/jobs/${young}`)).body).not.toHaveProperty("archived");
     expect((await world.ok("GET", "/api/cost")).total_usd).toBe(1);
+  });
+
+  it("looks up a part's jobs one by one: a tenant's other jobs cost a step nothing", async () => {
+    const world = await worldWithWorker();
+    const id = await finished(world);
+    await left(world, id);
+    await age(world, [id]);
+    const noted = new NotedQueries(env.DB);
+    await archiveStep(noted.database(), store, world.tenant, Date.now() - 30 * DAY_MS);
+    const deleting = (await noted.plans()).filter(({ sql }) => sql.startsWith("DELETE"));
+    expect(deleting).toHaveLength(5);
+    for (const { lines } of deleting)
+      for (const { detail } of lines.filter((line) => / jobs /.test(line.detail))) expect(detail).toContain("AND id=?");
   });
 
   it("refuses commands on what it has, and knows nothing of it for keys that do not read it", async () => {

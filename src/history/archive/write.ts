@@ -139,9 +139,10 @@ const recordPart = async (
        ON CONFLICT DO UPDATE SET sha256 = excluded.sha256`,
     )
     .bind(tenant, createdAt, day, name, lines[0]?.id, lines.at(-1)?.id, lines.length, bytes, sha256);
+  // Joined the other way round, each of the tenant's jobs would be compared with each of the part.
   const versions = JSON.stringify(lines.map(({ id, version }) => [id, version]));
   const listed = `IN (SELECT jobs.id FROM json_each(?2) AS one
-      JOIN jobs ON jobs.tenant = ?1 AND jobs.id = one.value ->> 0 AND jobs.version = one.value ->> 1
+      CROSS JOIN jobs ON jobs.tenant = ?1 AND jobs.id = one.value ->> 0 AND jobs.version = one.value ->> 1
     WHERE EXISTS (SELECT 1 FROM archive_parts WHERE tenant = ?1 AND day = ?3 AND name = ?4)
       AND EXISTS (SELECT 1 FROM tenants WHERE tenant = ?1 AND away IS NULL))`;
   const bind = (sql: string) => db.prepare(sql).bind(tenant, versions, day, name);
