@@ -134,9 +134,10 @@ const packColumn = async (
     groups.at(-1)?.push(row);
     chars += row.length;
   }
-  const sql = `UPDATE ${table} SET ${column} = unhex(one.packed)
-    FROM (SELECT value ->> 0 AS id, value ->> 1 AS packed FROM json_each(?2)) AS one
-    WHERE ${table}.tenant = ?1 AND ${table}.${key} = one.id AND ${long} > 0 AND ${isHere("?1")}`;
+  // The tenant's name comes with each row: by itself it would be looked up first, and each of its jobs compared with all.
+  const sql = `WITH one AS MATERIALIZED (SELECT ?1 AS tenant, value ->> 0 AS id, value ->> 1 AS packed FROM json_each(?2))
+    UPDATE ${table} SET ${column} = unhex(one.packed) FROM one
+    WHERE ${table}.tenant = one.tenant AND ${table}.${key} = one.id AND ${long} > 0 AND ${isHere("?1")}`;
   return groups.map((group) => db.prepare(sql).bind(tenant, `[${group.join(",")}]`));
 };
 
