@@ -1,5 +1,5 @@
-// The Python package `signalbox` as a wheel, as the coordinator serves it: one module of its own version, without
-// dependencies. A wheel is a zip with a list of its files, so no Python is needed to build it.
+// The Python package `signalbox` as a wheel, as the coordinator serves it: of its own version, without dependencies. A
+// wheel is a zip with a list of its files, so no Python is needed to build it.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,6 +13,7 @@ import { buildIfChanged } from "./stamp.ts";
 import { type ZipFile, zipOf } from "./zip.ts";
 
 const SOURCE = "python/signalbox";
+const VERSION_FILE = "_version.py";
 const UNSTAMPED = '__version__ = "0.0.0"';
 const INFO = `signalbox-${VERSION}.dist-info`;
 
@@ -32,8 +33,14 @@ Tag: py3-none-any
 
 const read = (name: string): string => readFileSync(path.join(ROOT, SOURCE, name), "utf8");
 
+/** The modules, and the mark that they are typed; not what Python has compiled of them. */
+const sourceNames = (): string[] =>
+  readdirSync(path.join(ROOT, SOURCE))
+    .filter((name) => /\.(py|typed)$/.test(name))
+    .sort();
+
 const stamped = (source: string): string => {
-  if (!source.includes(UNSTAMPED)) throw new ExitError(`${SOURCE}/__init__.py has no line ${UNSTAMPED}`);
+  if (!source.includes(UNSTAMPED)) throw new ExitError(`${SOURCE}/${VERSION_FILE} has no line ${UNSTAMPED}`);
   return source.replace(UNSTAMPED, `__version__ = "${VERSION}"`);
 };
 
@@ -43,8 +50,9 @@ const recordOf = ({ name, bytes }: ZipFile): string =>
 /** The wheel's bytes, the same each time. */
 export const wheelOf = (): Buffer => {
   const texts: readonly (readonly [string, string])[] = [
-    ["signalbox/__init__.py", stamped(read("__init__.py"))],
-    ["signalbox/py.typed", read("py.typed")],
+    ...sourceNames().map(
+      (name) => [`signalbox/${name}`, name === VERSION_FILE ? stamped(read(name)) : read(name)] as const,
+    ),
     [`${INFO}/METADATA`, METADATA],
     [`${INFO}/WHEEL`, WHEEL],
     [`${INFO}/LICENSE`, readFileSync(path.join(ROOT, "LICENSE"), "utf8")],

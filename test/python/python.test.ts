@@ -1,11 +1,9 @@
 // The Python package, as the coordinator serves it, used from its wheel by the machine's python3 (and by another one
 // in SIGNALBOX_PYTHON): workers of every kind of handler, and the client.
 
-import { execFile, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -14,22 +12,11 @@ import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import { WHEEL_NAME } from "../../contract/words/wheel.ts";
 import { wheelOf } from "../../self-host/build/wheel.ts";
+import { lacks, lacksPython, type Program, PYTHON, startProgram } from "../support/python.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
-const PYTHON = process.env.SIGNALBOX_PYTHON ?? "python3";
 const TIMEOUT_MS = 90_000;
 
-/** Why its tests cannot run here; null if they can. */
-const lacks = (args: string[]): boolean => {
-  try {
-    execFileSync(PYTHON, args, { stdio: "ignore" });
-    return false;
-  } catch {
-    return true;
-  }
-};
-const lacksPython = lacks(["--version"]);
-if (lacksPython) console.warn(`The tests of the Python package are skipped: there is no ${PYTHON} on this machine.`);
 const lacksPip = lacksPython || lacks(["-m", "pip", "--version"]);
 
 const WORKER = `
@@ -141,7 +128,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
   let folder: string;
   let server: SelfHosted;
   let environment: NodeJS.ProcessEnv;
-  let started: { stop: () => Promise<number | null>; output: () => string };
+  let started: Program;
 
   const client = () => createClient({ url: server.url, key: server.adminKey });
 
@@ -152,22 +139,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
       });
     });
 
-  const startWorker = (file: string, env = environment) => {
-    const child = spawn(PYTHON, [path.join(folder, file)], { cwd: folder, env });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk: Buffer) => {
-        output += chunk.toString();
-      });
-    const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
-    return {
-      output: () => output,
-      stop: () => {
-        child.kill("SIGTERM");
-        return exited;
-      },
-    };
-  };
+  const startWorker = (file: string, env = environment): Program => startProgram(path.join(folder, file), env);
 
   const finalJob = async (prompt: string, fields: Record<string, unknown> = {}) => {
     const { jobs } = client();
@@ -192,7 +164,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
     environment = {
       PATH: process.env.PATH,
       HOME: folder,
-      // A wheel of one module can be imported as it is.
+      // A wheel without compiled modules can be imported as it is.
       PYTHONPATH: wheel,
       SERVICE_API_URL: server.url,
       SERVICE_API_KEY: server.adminKey,
@@ -422,33 +394,6 @@ except Problem as problem: print(problem.code)
       { status: "failed", error: { code: "bad_input" } },
     ]);
     expect((await once({ promt: "x" })).code).toBe(2);
-  });
-
-  it("goes on claiming where something between answers for the coordinator for a while", async () => {
-    const given = [
-      [200, ""],
-      [200, "[]"],
-      [302, ""],
-      [403, "<html>"],
-    ] as const;
-    const answers = { heartbeat_interval_seconds: 15, killswitch: { active: false }, halted: [], jobs: [] };
-    let claims = 0;
-    const gate = createServer((asked, response) => {
-      const isClaim = asked.url?.includes("/claim") === true;
-      const [status, body] = isClaim ? (given[claims] ?? [200, `{"jobs": []}`]) : [200, JSON.stringify(answers)];
-      if (isClaim) claims += 1;
-      asked.resume();
-      response.writeHead(status, { location: "http://login.example/" }).end(body);
-    }).listen(0, "127.0.0.1");
-    await once(gate, "listening");
-    const { port } = gate.address() as AddressInfo;
-    const away = startWorker("worker.py", { ...environment, SERVICE_API_URL: `http://127.0.0.1:${port}` });
-    // Each of the three workers meets what it meets.
-    await eventually(() => expect(claims).toBeGreaterThan(given.length + 6));
-    expect(away.output()).not.toContain("Traceback");
-    expect(await away.stop()).toBe(0);
-    gate.closeAllConnections();
-    gate.close();
   });
 
   it("ends with 0 after SIGTERM, and takes no more jobs", async () => {

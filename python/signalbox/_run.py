@@ -1,0 +1,171 @@
+"""A job at work: its lease, its heartbeats, its stream, its report."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import select
+import threading
+import time
+import urllib.parse
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ._context import Cancelled, Context, Fail, Job, Retry
+from ._log import log
+from ._outcome import MAX_MESSAGE, json_of
+from ._requests import Api, Problem, backoff, path_with, send_file
+
+REPORTED_BYTES = 1024 * 1024  # A larger result is stored first, and the report names it.
+
+
+class Run(Context):
+    """A leased job. Its lease decides: once that is lost, nothing that the handler does counts."""
+
+    def __init__(self, job: Job, api: Api, changed: Callable[[], None]) -> None:
+        super().__init__(job)
+        self._api, self._changed = api, changed
+        self._stream: Stream | None = None
+        self._stream_lock = threading.Lock()
+        self.beat_at = time.monotonic()
+        self.told: dict[str, Any] | None = None
+        self.is_reader_gone = False
+        self.is_reporting = False
+        self.path = f"/api/jobs/{job['id']}"
+        self.lease = {"lease": job["lease"]}
+
+    def cancel(self, why: str) -> None:
+        if not self._cancelled.is_set():
+            log.info("job %s stopped: %s", self._job["id"], why)
+        self._cancelled.set()
+
+    def progress(self, share: float, message: str | None = None) -> None:
+        super().progress(share, message)
+        self._changed()
+
+    def heartbeat(self) -> None:
+        self.beat_at, self.told = time.monotonic(), self._progress
+        told = {} if self.told is None else {"progress": self.told}
+        try:
+            self._api.call("POST", f"{self.path}/heartbeat", {**self.lease, **told}, timeout=10)
+        except Problem as problem:
+            if problem.status in (404, 409):
+                self.cancel(str(problem))
+
+    def report(self, kind: str, body: Mapping[str, Any], is_over: Callable[[], bool]) -> None:
+        """Repeats the report until the coordinator has answered it."""
+        self.is_reporting = True
+        failures, is_refused = 0, False
+        while True:
+            try:
+                if "result" in body:
+                    body = self._placed(body, is_refused)
+                self._api.call("POST", f"{self.path}/{kind}", {**self.lease, **body})
+                return
+            except Problem as problem:
+                if not problem.is_temporary:
+                    is_unfit = problem.status in (400, 413)
+                    if is_unfit and "result" in body and not is_refused:
+                        is_refused = True  # It may nest deeper, or have more values, than a report may.
+                        continue
+                    log.info("job %s: its report was refused: %s", self._job["id"], problem)
+                    if is_unfit and kind == "complete":
+                        error = {"code": "result_refused", "message": str(problem)[:MAX_MESSAGE], "retryable": False}
+                        return self.report("fail", {"error": error}, is_over)
+                    if is_unfit and kind == "fail" and len(body) > 1:
+                        return self.report("fail", {"error": body["error"]}, is_over)  # Without what it has spent.
+                    return
+            if is_over():
+                return
+            failures += 1
+            time.sleep(backoff(failures))
+
+    def _placed(self, body: Mapping[str, Any], is_refused: bool) -> Mapping[str, Any]:
+        """The report, without a result that it could not carry."""
+        text = json_of(body["result"])
+        if len(text) <= REPORTED_BYTES and not is_refused:
+            return body
+        target, headers = path_with(f"{self.path}/result", **self.lease), {"Content-Type": "application/json"}
+        stored = self._api.call("PUT", target, text, headers=headers, timeout=600)
+        others = {name: value for name, value in body.items() if name != "result"}
+        return {**others, "result_file": stored["file"]["id"]}
+
+    def end_stream(self, is_whole: bool) -> None:
+        with self._stream_lock:
+            if self._stream is not None:
+                self._stream.end(is_whole)
+
+    def _write(self, part: Mapping[str, Any]) -> None:
+        if not self._job.get("stream"):
+            return
+        with self._stream_lock:
+            if self._stream is None:
+                self._stream = Stream(self._api, f"{self.path}/stream?lease={self.lease['lease']}")
+            is_read = self._stream.write(part)
+        if not is_read:
+            self.is_reader_gone = True
+            self.cancel("the reader of its stream has left")
+            raise Cancelled
+
+    def _keep(self, name: str, content: bytes | str) -> Mapping[str, Any]:
+        try:
+            return send_file(self._api, path_with(f"{self.path}/files", **self.lease, name=name), content)
+        except Problem as problem:
+            if problem.status == 404 and str(problem).startswith("route "):
+                raise Fail("file_not_kept", f"this coordinator keeps no files of jobs: {name} has no place") from None
+            if problem.is_temporary:
+                raise Retry(f"the file {name} could not be sent: {problem}") from None
+            raise Fail("file_not_kept", f"the coordinator did not take the file {name}: {problem}") from None
+
+
+class Stream:
+    """One request, whose body is the events as they come. The coordinator answers early when nobody reads them."""
+
+    def __init__(self, api: Api, path: str) -> None:
+        parts = urllib.parse.urlsplit(api.url)
+        connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = connect(parts.hostname or "", parts.port, timeout=60)
+        self._is_plain = parts.scheme == "http"
+        self._is_dead = False
+        try:
+            self._connection.putrequest("POST", parts.path + path)
+            self._connection.putheader("Authorization", f"Bearer {api.key}")
+            self._connection.putheader("Content-Type", "text/event-stream")
+            self._connection.putheader("Transfer-Encoding", "chunked")
+            self._connection.endheaders()
+        except OSError:
+            self._is_dead = True
+
+    def write(self, part: Mapping[str, Any]) -> bool:
+        """False: nobody reads. A connection that is lost costs the stream, not the job."""
+        if self._is_dead:
+            return True
+        data = f"data: {json.dumps(part, allow_nan=False)}\n\n".encode()
+        try:
+            if self._is_answered():
+                return self._status() != 409
+            self._connection.send(b"%x\r\n%s\r\n" % (len(data), data))
+            return True
+        except OSError:
+            return self._status() != 409
+
+    def end(self, is_whole: bool) -> None:
+        if not self._is_dead and is_whole:
+            try:
+                self._connection.send(b"0\r\n\r\n")
+            except OSError:
+                pass
+            self._status()
+        self._is_dead = True  # What a handler left running may still write.
+        self._connection.close()
+
+    def _is_answered(self) -> bool:
+        # With TLS, bytes may arrive that are no answer.
+        return self._is_plain and bool(select.select([self._connection.sock], [], [], 0)[0])
+
+    def _status(self) -> int:
+        self._is_dead = True
+        try:
+            return self._connection.getresponse().status
+        except (OSError, http.client.HTTPException):
+            return 0

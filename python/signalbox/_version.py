@@ -1,0 +1,3 @@
+"""The release, which the build writes here."""
+
+__version__ = "0.0.0"

@@ -1,0 +1,110 @@
+// A Python worker beside something that answers in place of its coordinator, or later than it decides.
+
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { json } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { ROOT } from "../../self-host/run-command.ts";
+import { eventually } from "../support/eventually.ts";
+import { lacksPython, type Program, startProgram } from "../support/python.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
+
+const WORKER = `
+from signalbox import run, worker
+
+@worker(provider="py", instance="py-1")
+def upper(job, ctx): return job["prompt"].upper()
+
+run()
+`;
+
+const PRESENCE = { heartbeat_interval_seconds: 1, killswitch: { active: false }, halted: [], jobs: [] };
+
+interface Given {
+  readonly status?: number;
+  readonly body: string;
+}
+type Answer = (asked: IncomingMessage) => Given | Promise<Given>;
+
+const serving = async (answer: Answer): Promise<Server> => {
+  const server = createServer(async (asked, response) => {
+    const { status = 200, body } = await answer(asked);
+    asked.resume();
+    response.writeHead(status, { location: "http://login.example/" }).end(body);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+};
+
+describe.skipIf(lacksPython)("a Python worker", () => {
+  const folder = folderForEachTest();
+
+  const start = (server: Server): Program => {
+    const file = path.join(folder.path, "worker.py");
+    writeFileSync(file, WORKER);
+    const { port } = server.address() as AddressInfo;
+    return startProgram(file, {
+      PATH: process.env.PATH,
+      PYTHONPATH: path.join(ROOT, "python"),
+      PYTHONDONTWRITEBYTECODE: "1",
+      SERVICE_API_URL: `http://127.0.0.1:${port}`,
+      SERVICE_API_KEY: "key",
+    });
+  };
+
+  const end = async (server: Server, worker: Program): Promise<void> => {
+    expect(worker.output()).not.toContain("Traceback");
+    expect(await worker.stop()).toBe(0);
+    server.closeAllConnections();
+    server.close();
+  };
+
+  it("goes on claiming where something between answers for the coordinator for a while", async () => {
+    const given: readonly Given[] = [
+      { body: "" },
+      { body: "[]" },
+      { status: 302, body: "" },
+      { status: 403, body: "<html>" },
+    ];
+    let claims = 0;
+    const server = await serving(({ url }) => {
+      if (url?.includes("/claim") !== true) return { body: JSON.stringify(PRESENCE) };
+      claims += 1;
+      return given[claims - 1] ?? { body: `{"jobs": []}` };
+    });
+    const worker = start(server);
+    await eventually(() => expect(claims).toBeGreaterThan(given.length + 2));
+    await end(server, worker);
+  });
+
+  it("does not call a job taken back whose report comes before its presence is answered", async () => {
+    const job = { id: "j1", lease: 1, attempts: 0, prompt: "x", provider: "py" };
+    const reported = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    let claims = 0;
+    const server = await serving(async (asked) => {
+      const { url = "" } = asked;
+      if (url.includes("/claim")) {
+        claims += 1;
+        return { body: JSON.stringify({ jobs: claims === 1 ? [job] : [] }) };
+      }
+      if (url.endsWith("/complete")) {
+        reported.resolve();
+        await answered.promise;
+      }
+      if (url !== "/presence") return { body: "{}" };
+      const { jobs } = (await json(asked)) as { jobs: string[] };
+      if (!jobs.includes(job.id)) return { body: JSON.stringify(PRESENCE) };
+      await reported.promise;
+      setTimeout(answered.resolve, 500);
+      return { body: JSON.stringify({ ...PRESENCE, halted: [job.id] }) };
+    });
+    const worker = start(server);
+    await answered.promise;
+    await end(server, worker);
+    expect(worker.output()).not.toContain("took it back");
+  });
+});
