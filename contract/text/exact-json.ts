@@ -1,44 +1,78 @@
 // Whole numbers with more digits than a number holds, such as a seed of 64 bits, and numbers like 1e400: read as usual and
-// written again they are others, or null. What a client means for its runtime must arrive as it was sent.
-
-interface Source {
-  readonly source?: string;
-}
-type Reviver = (name: string, value: unknown, context?: Source) => unknown;
+// written again they are others, or null. What a client means for its runtime must arrive as it was sent. They are looked
+// for in the text, because a parser's reviver takes a microsecond for each value that there is.
 
 const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
 const LONG_EXPONENT = /\d[eE]\+?\d{3}/;
-const MANY_DIGITS = /[^.\d]\d{16}|\d[eE]\+?\d{3}/;
+// Each from a number's first digit on: tried at each of its digits, they would take time with the square of its length.
+const LONG_INTEGER = /(?:^|[^.\d])\d{309}/;
+const MANY_DIGITS = /(?:^|[^.\d])\d{16}|\d[eE]\+?\d{3}/;
+const LONG_NUMBERS = /(?<![-+.\deE])-?(?:\d{16,}(?:\.\d+)?(?:[eE][+-]?\d+)?|\d+(?:\.\d+)?[eE]\+?\d{3,})/g;
 
 const isTooLarge = (value: unknown): boolean => value === Infinity || value === -Infinity;
 
-const isChanged = (value: unknown, source: string | undefined): source is string =>
-  (isTooLarge(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) &&
-  source !== undefined &&
-  String(value) !== source;
+const isChanged = (source: string): boolean => {
+  const value = Number(source);
+  const isWrittenOtherwise = isTooLarge(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
+  return isWrittenOtherwise && String(value) !== source;
+};
 
 /** Whether what was read of the text has a number that would be written as null. */
 export const hasTooLarge = (text: string, value: unknown): boolean =>
-  (LONG_EXPONENT.test(text) || /\d{309}/.test(text)) && holdsTooLarge(value);
+  (LONG_EXPONENT.test(text) || LONG_INTEGER.test(text)) && holdsTooLarge(value);
 
 const holdsTooLarge = (value: unknown): boolean =>
   typeof value === "object" && value !== null ? Object.values(value).some(holdsTooLarge) : isTooLarge(value);
 
-/** Whether such a number would be changed. The text is JSON. */
-export const losesDigits = (text: string): boolean => {
-  if (!MANY_DIGITS.test(text)) return false;
-  let isLost = false;
-  const look: Reviver = (_, value, context) => {
-    isLost ||= isChanged(value, context?.source);
-    return value;
-  };
-  JSON.parse(text, look);
-  return isLost;
+/** The numbers that would be changed, and where they stand. */
+function* changedNumbers(text: string): Generator<{ readonly at: number; readonly source: string }> {
+  if (!MANY_DIGITS.test(text)) return;
+  for (let from = 0; from < text.length; ) {
+    const quote = text.indexOf('"', from);
+    const outside = text.slice(from, quote < 0 ? undefined : quote);
+    if (MANY_DIGITS.test(outside))
+      for (const { 0: source, index } of outside.matchAll(LONG_NUMBERS))
+        if (isChanged(source)) yield { at: from + index, source };
+    if (quote < 0) return;
+    from = endOfText(text, quote + 1) + 1;
+  }
+}
+
+/** Where the quote is that ends a text. */
+const endOfText = (text: string, from: number): number => {
+  let at = text.indexOf('"', from);
+  while (at >= 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
+  return at < 0 ? text.length : at;
 };
+
+const isEscaped = (text: string, at: number): boolean => {
+  let before = at;
+  while (text[before - 1] === "\\") before -= 1;
+  return (at - before) % 2 === 1;
+};
+
+/** Whether such a number would be changed. The text is JSON. */
+export const losesDigits = (text: string): boolean => !changedNumbers(text).next().done;
 
 /** Such a number is no number then, but is written as it came. Old engines read it as usual. */
 export const parseExact = (text: string): unknown => {
-  if (rawJSON === undefined || !MANY_DIGITS.test(text)) return JSON.parse(text);
-  const keep: Reviver = (_, value, { source } = {}) => (isChanged(value, source) ? rawJSON(source) : value);
-  return JSON.parse(text, keep);
+  const changed = rawJSON === undefined ? [] : [...changedNumbers(text)];
+  if (changed.length === 0) return JSON.parse(text);
+  // Stands for them while the rest is parsed: no text of the body begins so.
+  const mark = `${crypto.randomUUID()} `;
+  let [marked, from] = ["", 0];
+  for (const { at, source } of changed) {
+    marked += `${text.slice(from, at)}"${mark}${source}"`;
+    from = at + source.length;
+  }
+  return unmarked(JSON.parse(marked + text.slice(from)), mark);
+};
+
+const unmarked = (value: unknown, mark: string): unknown => {
+  if (typeof value === "string") return value.startsWith(mark) ? rawJSON?.(value.slice(mark.length)) : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((part) => unmarked(part, mark));
+  const parts = value as Record<string, unknown>;
+  for (const name of Object.keys(parts)) parts[name] = unmarked(parts[name], mark);
+  return parts;
 };
