@@ -1,9 +1,10 @@
-// `npm run pictures`: starts a server with an empty data folder, fills it, and takes the documents' pictures of its
-// dashboard, in both themes.
+// `npm run pictures [-- --minutes 60]`: starts a server with an empty data folder, fills it, has it work for so many
+// minutes, and takes the documents' pictures of its dashboard, in both themes.
 
 import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { ROOT } from "../self-host/run-command.ts";
@@ -56,11 +57,12 @@ const take = async (server: SelfHosted, story: string): Promise<void> => {
 };
 
 const pictures = async (): Promise<number> => {
+  const { values } = parseArgs({ options: { minutes: { type: "string", default: "4" } } });
   mkdirSync(FOLDER, { recursive: true });
   const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-pictures-"));
   const server = await startSelfHosted(dataDir, { env: { SERVICE_CATALOG_SYNC: "0", SERVICE_LOG: "off" } });
   try {
-    await take(server, await fillTenant(callOf(server)));
+    await take(server, await fillTenant(callOf(server), Number(values.minutes)));
   } finally {
     await server.stop();
     rmSync(dataDir, { recursive: true, force: true });

@@ -1,6 +1,8 @@
 // Fills a fresh tenant with a morning's work, by the calls that any client and worker makes: workers, finished, failed,
 // running and waiting jobs.
 
+import { setTimeout as pause } from "node:timers/promises";
+
 export type Call = <Answer>(method: string, target: string, body?: unknown) => Promise<Answer>;
 
 interface Lease {
@@ -52,11 +54,12 @@ const RACK_SIZE = 96;
 const REGIONS = ["eu-west", "us-east", "ap-south"];
 const every = (nth: number, at: number): boolean => at % nth === nth - 1;
 
+const nameInRack = (at: number): string => `rack-${String(at).padStart(2, "0")}`;
+
 const fillRack = async (call: Call): Promise<void> => {
   for (let at = 0; at < RACK_SIZE; at += 1) {
-    const instance = `rack-${String(at).padStart(2, "0")}`;
     await call("POST", "/presence", {
-      instance,
+      instance: nameInRack(at),
       provider: "llamacpp",
       tags: `region:${REGIONS[at % REGIONS.length]},rack`,
       models: ["gemma3:27b"],
@@ -65,8 +68,12 @@ const fillRack = async (call: Call): Promise<void> => {
       ...graphics("RTX 4090", 24_576, 4_000 + ((at * 1_700) % 20_000)),
       ...(every(17, at) ? { unavailable: "its runtime does not answer" } : {}),
     });
-    if (every(13, at)) await call("POST", `/api/workers/${instance}/pause`, { reason: "its fan is replaced" });
   }
+};
+
+const pauseSome = async (call: Call): Promise<void> => {
+  for (let at = 0; at < RACK_SIZE; at += 1)
+    if (every(13, at)) await call("POST", `/api/workers/${nameInRack(at)}/pause`, { reason: "its fan is replaced" });
 };
 
 const PROMPTS = [
@@ -76,8 +83,6 @@ const PROMPTS = [
   "Write a test for the parser of dates.",
   "Name the parties to this contract.",
 ];
-const FINISHED = 40;
-const FAILED_EVERY = 9;
 const USAGE = { input_tokens: 1_800, output_tokens: 420 };
 
 const jobsFor = (models: readonly string[], count: number) =>
@@ -95,21 +100,12 @@ const present = async (call: Call): Promise<void> => {
 const claimed = async (call: Call, instance: string): Promise<Lease[]> =>
   (await call<{ jobs: Lease[] }>("POST", `/api/workers/${instance}/claim`, { max: 8 })).jobs;
 
-const finish = async (call: Call, { id, lease }: Lease, at: number): Promise<void> => {
-  await call("POST", `/api/jobs/${id}/start`, { lease });
-  if (at % FAILED_EVERY === FAILED_EVERY - 1) {
-    const error = { code: "context_length", message: "the prompt is longer than the model's context", status: 400 };
-    await call("POST", `/api/jobs/${id}/fail`, { lease, error, usage: USAGE });
-  } else await call("POST", `/api/jobs/${id}/complete`, { lease, result: { text: "Done." }, usage: USAGE });
-};
+const start = (call: Call, { id, lease }: Lease): Promise<unknown> => call("POST", `/api/jobs/${id}/start`, { lease });
 
-/** A pull that is half done, and jobs for a model that nobody has. */
-const manageModels = async (call: Call): Promise<void> => {
-  const asked = { action: "pull", model: "qwen3:14b" };
-  const { task } = await call<{ task: { id: string } }>("POST", "/api/workers/gpu-2/models", asked);
-  const sizes = { completed_bytes: 3.9 * GB, total_bytes: 9.3 * GB, bytes_per_second: 42_000_000 };
-  await call("POST", `/api/model-tasks/${task.id}/progress`, { stage: "pulling", ...sizes });
-  await call("POST", "/api/jobs/batch", { jobs: jobsFor(["deepseek-r1:70b"], 7) });
+const end = async (call: Call, { id, lease }: Lease, hasFailed: boolean): Promise<void> => {
+  const error = { code: "context_length", message: "the prompt is longer than the model's context", status: 400 };
+  if (hasFailed) await call("POST", `/api/jobs/${id}/fail`, { lease, error, usage: USAGE });
+  else await call("POST", `/api/jobs/${id}/complete`, { lease, result: { text: "Done." }, usage: USAGE });
 };
 
 const LINES = 300;
@@ -133,14 +129,65 @@ const sendBatches = async (call: Call): Promise<void> => {
   }
 };
 
-const ANSWERED = 190;
-const MAX_CLAIMS = 400;
+const MINUTE_MS = 60_000;
+const TICK_MS = 1_000;
+const PRESENT_EVERY_TICKS = 10;
+/** How long each worker of the fleet takes for a job. */
+const TAKES_MS: Readonly<Record<(typeof FLEET)[number]["instance"], number>> = {
+  "gpu-1": 6_000,
+  "gpu-2": 8_000,
+  laptop: 3_000,
+  cloud: 6_000,
+};
+/** About two thirds of a file's lines are answered by the end. */
+const BATCHES_MINUTES = 3;
+/** Jobs a minute come and go in waves, some of which are more than the laptop can take. */
+const arrivalsAt = (minute: number): number =>
+  55 + 30 * Math.sin(minute / 5) + 15 * Math.sin(minute / 1.7) + 8 * Math.sin(minute * 2.3);
+/** For some minutes more fail. */
+const failsOneOf = (minute: number): number => (minute % 40 > 22 && minute % 40 < 28 ? 5 : 60);
 
-/** Its lines become jobs once the file is read. */
-const answerLines = async (call: Call): Promise<void> => {
-  let at = 0;
-  for (let claims = 0; at < ANSWERED && claims < MAX_CLAIMS; claims += 1)
-    for (const lease of await claimed(call, "cloud")) await finish(call, lease, at++);
+/** Has the fleet work for some minutes, so that there is something to see over time. */
+const workFor = async (call: Call, minutes: number): Promise<void> => {
+  const models = FLEET.map(({ models: [model] }) => model);
+  const endings: Promise<void>[] = [];
+  const startedAt = Date.now();
+  const batchesAt = startedAt + (minutes - BATCHES_MINUTES) * MINUTE_MS;
+  let hasBatches = false;
+  let due = 0;
+  let made = 0;
+  const work = async (lease: Lease, takesMs: number, hasFailed: boolean): Promise<void> => {
+    await start(call, lease);
+    await pause(takesMs * (0.6 + 0.8 * Math.random()));
+    await end(call, lease, hasFailed);
+  };
+  for (let tick = 0; Date.now() < startedAt + minutes * MINUTE_MS; tick += 1) {
+    const minute = (Date.now() - startedAt) / MINUTE_MS;
+    if (tick % PRESENT_EVERY_TICKS === 0) await Promise.all([present(call), fillRack(call)]);
+    if (!hasBatches && Date.now() >= batchesAt) {
+      hasBatches = true;
+      await sendBatches(call);
+    }
+    due += (arrivalsAt(minute) * TICK_MS) / MINUTE_MS;
+    const jobs = jobsFor(models, made + Math.floor(due)).slice(made);
+    if (jobs.length > 0) await call("POST", "/api/jobs/batch", { jobs });
+    made += jobs.length;
+    due -= jobs.length;
+    for (const { instance } of FLEET)
+      for (const lease of await claimed(call, instance))
+        endings.push(work(lease, TAKES_MS[instance], Math.random() < 1 / failsOneOf(minute)));
+    await pause(TICK_MS);
+  }
+  await Promise.all(endings);
+};
+
+/** A pull that is half done, and jobs for a model that nobody has. */
+const manageModels = async (call: Call): Promise<void> => {
+  const asked = { action: "pull", model: "qwen3:14b" };
+  const { task } = await call<{ task: { id: string } }>("POST", "/api/workers/gpu-2/models", asked);
+  const sizes = { completed_bytes: 3.9 * GB, total_bytes: 9.3 * GB, bytes_per_second: 42_000_000 };
+  await call("POST", `/api/model-tasks/${task.id}/progress`, { stage: "pulling", ...sizes });
+  await call("POST", "/api/jobs/batch", { jobs: jobsFor(["deepseek-r1:70b"], 7) });
 };
 
 const STORY =
@@ -163,23 +210,15 @@ const tellStory = async (call: Call): Promise<string> => {
   return id;
 };
 
-/** Answers the id of the job whose story is shown. */
-export const fillTenant = async (call: Call): Promise<string> => {
+/** Works for some minutes first. Answers the id of the job whose story is shown. */
+export const fillTenant = async (call: Call, minutes: number): Promise<string> => {
   await call("PUT", "/config", { budget: { day_usd: 2 } });
   await present(call);
   await fillRack(call);
+  await workFor(call, minutes);
+  await pauseSome(call);
   const story = await tellStory(call);
   const models = FLEET.map(({ models: [model] }) => model);
-  await call("POST", "/api/jobs/batch", { jobs: jobsFor(models, FINISHED) });
-  for (let at = 0; at < FINISHED; ) {
-    const before = at;
-    for (const { instance } of FLEET) {
-      for (const lease of await claimed(call, instance)) await finish(call, lease, at++);
-    }
-    if (at === before) break;
-  }
-  await sendBatches(call);
-  await answerLines(call);
   await manageModels(call);
   await call("POST", "/api/jobs/batch", { jobs: jobsFor(models, 12) });
   for (const { instance } of FLEET) {

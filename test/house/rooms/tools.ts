@@ -86,7 +86,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
   },
   { places: ["scripts/backup"], may: ["self-host/build", "self-host/data", "self-host"], packages: ["node:"] },
   { places: ["scripts/deploy"], may: ["domain/*", "self-host/build"], packages: ["node:"] },
-  { places: ["scripts/pictures"], may: [], packages: [] },
+  { places: ["scripts/pictures"], may: [], packages: ["node:"] },
   {
     places: ["scripts"],
     may: [
