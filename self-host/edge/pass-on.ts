@@ -1,5 +1,6 @@
 // Passes requests to the app in workerd over a Unix socket: unchanged, both bodies streaming at the pace of the slower
-// side, WebSockets as raw bytes. Nothing is sent twice. If the client disconnects, the request ends there at once.
+// side, WebSockets as raw bytes. Nothing is sent twice. If the client disconnects, the request ends there at once; with a
+// file in its middle its body does, so that the app deletes what has come.
 
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -15,6 +16,8 @@ const { Response: PlainResponse } = globalThis;
 const ALREADY_SENT = "x-hono-already-sent";
 /** How long a client whose connection we end may take to send its own close frame. */
 const LAST_FRAME_MS = 2_000;
+/** How long the app may take to delete what has come of a file whose client left. */
+const DELETED_WITHIN_MS = 5_000;
 /** How long an answer is read that came before its connection was closed. */
 const READ_FOR_MS = 100;
 
@@ -124,6 +127,10 @@ export const passOn = (
     let refused: Error | null = null;
     upstream.on("error", () => reject(refused ?? away()));
     upstream.on("response", (answer) => {
+      if (outgoing.destroyed) {
+        answer.resume();
+        return resolve(alreadySent());
+      }
       if (refused !== null || isForWantOfSpace(c, answer)) {
         answer.resume();
         return reject(refused ?? away());
@@ -131,17 +138,24 @@ export const passOn = (
       send(answer, outgoing);
       resolve(alreadySent());
     });
-    outgoing.once("close", () => upstream.destroy());
-    const refuse = (error: Error): void => {
-      refused = error;
+    const isFile = FILE.test(incoming.headers["content-type"] ?? "");
+    /** The app sees the file break off, deletes what has come of it, and answers. */
+    const breakOff = (): void => {
       incoming.unpipe(upstream);
-      incoming.resume();
-      // The app sees the file break off, deletes what has come of it, and answers.
       upstream.socket?.end();
     };
+    outgoing.once("close", () => {
+      if (!isFile || incoming.complete) return void upstream.destroy();
+      breakOff();
+      setTimeout(() => upstream.destroy(), DELETED_WITHIN_MS).unref();
+    });
+    const refuse = (error: Error): void => {
+      refused = error;
+      breakOff();
+      incoming.resume();
+    };
     sendBody(incoming, upstream, () => {
-      if (!FILE.test(incoming.headers["content-type"] ?? "")) return;
-      outgoing.once("close", files.watch(incoming, refuse, OUTPUT.test(path) ? MIB : 0));
+      if (isFile) outgoing.once("close", files.watch(incoming, refuse, OUTPUT.test(path) ? MIB : 0));
     });
   });
 
