@@ -4,10 +4,12 @@
 
 import { DAY_MS } from "../words/duration.ts";
 import { pieces } from "../words/timezone.ts";
-import { type Cron, matchesBetween, parseCron } from "./cron.ts";
+import { type Cron, matchesBetween, nextDay, parseCron } from "./cron.ts";
 
 /** 29 February skips century years that are not leap years: eight years and a margin bound every search. */
 const SEARCH_MS = (8 * 366 + 1) * DAY_MS;
+/** A wall clock is less than a day from UTC, and a gap that is made up for is a day at most. */
+const FARTHEST_MS = 2 * DAY_MS;
 
 export interface CronTiming {
   readonly cron: string;
@@ -21,8 +23,31 @@ interface DueStretch {
 }
 
 /** The first due time after an instant; null if there is none within eight years. */
-export const nextCronAt = ({ cron, timezone }: CronTiming, afterAt: number): number | null => {
-  for (const stretch of dueStretches(parsed(cron), timezone, afterAt, afterAt + SEARCH_MS)) return stretch.firstAt;
+export const nextCronAt = (timing: CronTiming, afterAt: number): number | null =>
+  cronTimesAfter(timing, afterAt, 1)[0] ?? null;
+
+/** The next due times after an instant, at most `count`, each within eight years of the one before. */
+export const cronTimesAfter = ({ cron: text, timezone }: CronTiming, afterAt: number, count: number): number[] => {
+  const cron = parsed(text);
+  const times: number[] = [];
+  for (let lastAt = afterAt; times.length < count; ) {
+    const at = firstAfter(cron, timezone, lastAt);
+    if (at === null) break;
+    times.push(at);
+    lastAt = at;
+  }
+  return times;
+};
+
+/** Walks around days that fire, because a walk over all of them costs milliseconds for a yearly schedule. */
+const firstAfter = (cron: Cron, timezone: string, afterAt: number): number | null => {
+  const untilAt = afterAt + SEARCH_MS;
+  const next = (fromWall: number) => nextDay(cron, fromWall, untilAt + FARTHEST_MS);
+  for (let day = next(afterAt - FARTHEST_MS); day !== null; day = next(day + DAY_MS)) {
+    const [nearAt, farAt] = [Math.max(afterAt, day - FARTHEST_MS), Math.min(untilAt, day + DAY_MS + FARTHEST_MS)];
+    if (farAt <= nearAt) continue;
+    for (const { firstAt } of dueStretches(cron, timezone, nearAt, farAt)) return firstAt;
+  }
   return null;
 };
 

@@ -101,15 +101,24 @@ const valuesOf = (field: string, rule: FieldRule): number[] => {
   });
 };
 
-/** Whether the expression fires on a day, given as the wall clock's midnight in milliseconds. */
-const firesOnDay = (cron: Cron, wallMidnight: number): boolean => {
-  const date = new Date(wallMidnight);
-  if (!cron.months.has(date.getUTCMonth() + 1)) return false;
-  const dayOfMonthFits = cron.daysOfMonth.has(date.getUTCDate());
-  const dayOfWeekFits = cron.daysOfWeek.has(date.getUTCDay());
-  if (cron.dayOfMonthAny) return dayOfWeekFits;
-  if (cron.dayOfWeekAny) return dayOfMonthFits;
-  return dayOfMonthFits || dayOfWeekFits;
+/** Whether the expression fires on a day of one of its months, given as the wall clock's midnight. */
+const firesOn = (cron: Cron, date: Date): boolean => {
+  if (cron.dayOfMonthAny) return cron.daysOfWeek.has(date.getUTCDay());
+  if (cron.daysOfMonth.has(date.getUTCDate())) return true;
+  return !cron.dayOfWeekAny && cron.daysOfWeek.has(date.getUTCDay());
+};
+
+const midnightOf = (wall: number): number => Math.floor(wall / DAY_MS) * DAY_MS;
+
+/** The first day that fires, from the one of `fromWall` on, as the wall clock's midnight; null if none is before `untilWall`. */
+export const nextDay = (cron: Cron, fromWall: number, untilWall: number): number | null => {
+  for (let day = midnightOf(fromWall); day < untilWall; day += DAY_MS) {
+    const date = new Date(day);
+    const month = date.getUTCMonth() + 1;
+    if (!cron.months.has(month)) day = Date.UTC(date.getUTCFullYear(), month) - DAY_MS;
+    else if (firesOn(cron, date)) return day;
+  }
+  return null;
 };
 
 /** The matching minutes in the wall-clock span [fromWall, untilWall): their number, the first and the last. */
@@ -117,8 +126,7 @@ export const matchesBetween = (cron: Cron, fromWall: number, untilWall: number) 
   let count = 0;
   let firstWall: number | null = null;
   let lastWall: number | null = null;
-  for (let day = Math.floor(fromWall / DAY_MS) * DAY_MS; day < untilWall; day += DAY_MS) {
-    if (!firesOnDay(cron, day)) continue;
+  for (let day = nextDay(cron, fromWall, untilWall); day !== null; day = nextDay(cron, day + DAY_MS, untilWall)) {
     const start = minutesBefore(cron.minutesOfDay, (fromWall - day) / 60_000);
     const end = minutesBefore(cron.minutesOfDay, (untilWall - day) / 60_000);
     if (end <= start) continue;

@@ -3,7 +3,7 @@
 // the next.
 
 import { DAY_MS } from "../words/duration.ts";
-import { type CronTiming, cronRunsBetween, nextCronAt } from "./cron-times.ts";
+import { type CronTiming, cronRunsBetween, cronTimesAfter, nextCronAt } from "./cron-times.ts";
 import { intervalRunsBetween, nextIntervalAt } from "./interval.ts";
 
 const MAX_PREVIEW_COUNT = 100;
@@ -28,13 +28,10 @@ export const nextDueAt = (timing: Timing, afterAt: number): number | null =>
 
 /** The next due times after an instant, at most `count`. */
 export const previewRuns = (timing: Timing, fromAt: number, count: number): number[] => {
-  const runs: number[] = [];
-  let dueAt = nextDueAt(timing, fromAt);
-  while (dueAt !== null && runs.length < Math.min(count, MAX_PREVIEW_COUNT)) {
-    runs.push(dueAt);
-    dueAt = nextDueAt(timing, dueAt);
-  }
-  return runs;
+  const most = Math.min(count, MAX_PREVIEW_COUNT);
+  if (timing.kind === "cron") return cronTimesAfter(timing, fromAt, most);
+  const firstAt = nextIntervalAt(timing.anchorAt, timing.intervalMs, fromAt);
+  return Array.from({ length: most }, (_, index) => firstAt + index * timing.intervalMs);
 };
 
 /**

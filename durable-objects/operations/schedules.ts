@@ -80,16 +80,21 @@ const put = (turn: Turn, schedule: Schedule): void => {
 
 const timingDetail = ({ cron, interval, timezone, status }: Schedule) => ({ cron, interval, timezone, status });
 
+/** How many coming runs are found at a time: some fifty milliseconds, for which the process's other tenants wait. */
+const RUNS_A_PORTION = 500;
+
 /** The first of a page, newest first, or of those with these names. */
 export const list = (
   turn: Turn,
   asked: { limit: number; offset: number; preview: number | null; names?: readonly string[] },
 ): Result<Portion<ScheduleResource> & { total: number }, Refusal> => {
   const { schedules } = turn.store;
-  const portion = portionOf(asked.names ?? schedules.newestNames(asked.limit, asked.offset), (name) => {
+  const names = asked.names ?? schedules.newestNames(asked.limit, asked.offset);
+  const find = (name: string) => {
     const one = schedules.find(name);
     return one === null ? null : present(turn, one, nextRunsOf(turn, one, asked.preview));
-  });
+  };
+  const portion = portionOf(names, find, Math.ceil(RUNS_A_PORTION / (asked.preview ?? 1)));
   return ok({ ...portion, total: schedules.count() });
 };
 

@@ -8,11 +8,15 @@ export interface Portion<Row> {
   readonly rest: readonly string[];
 }
 
-/** The first of those named, as many as fit. What is gone is left out. */
-export const portionOf = <Row>(names: readonly string[], read: (name: string) => Row | null): Portion<Row> => {
+/** The first of those named, as many as fit, and no more than `most`. What is gone is left out. */
+export const portionOf = <Row>(
+  names: readonly string[],
+  read: (name: string) => Row | null,
+  most = Number.POSITIVE_INFINITY,
+): Portion<Row> => {
   const rows: Row[] = [];
   let [taken, chars] = [0, 0];
-  for (; taken < names.length && chars < MAX_PORTION_CHARS; taken += 1) {
+  for (; taken < Math.min(names.length, most) && chars < MAX_PORTION_CHARS; taken += 1) {
     const row = read(names[taken] ?? "");
     if (row === null) continue;
     rows.push(row);

@@ -16,6 +16,12 @@ it("a portion ends with the first row behind half a million characters, and name
   expect(rest).toEqual(NAMES.slice(7));
 });
 
+it("a portion has no more rows than it may", () => {
+  const { rows, rest } = portionOf(NAMES, read, 3);
+  expect(rows.map(({ name }) => name)).toEqual(NAMES.slice(1, 3));
+  expect(rest).toEqual(NAMES.slice(3));
+});
+
 it("all portions together are the list, in its order, without what is gone", async () => {
   const chars: number[] = [];
   const portion = (names: readonly string[]) => {

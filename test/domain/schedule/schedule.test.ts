@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { parseInterval } from "../../../domain/schedule/interval.ts";
 import {
   createSchedule,
@@ -242,6 +242,19 @@ describe("running", () => {
     ]);
     expect(previewRuns(storedTiming(hourly), NOON, 0)).toEqual([]);
     expect(previewRuns(storedTiming(hourly), NOON, 1e9)).toHaveLength(100);
+  });
+
+  test("a preview looks at the clock around its runs only, however far apart they are", () => {
+    const looks = vi.spyOn(Date, "UTC");
+    const timing: Timing = { kind: "cron", cron: "0 12 29 2 *", timezone: "Europe/Berlin" };
+    const runs = previewRuns(timing, at("2026-01-01T00:00:00Z"), 50);
+    const count = looks.mock.calls.length;
+    looks.mockRestore();
+    expect([runs[0], runs[49]].map((run) => iso(run ?? 0))).toEqual([
+      "2028-02-29T11:00:00.000Z",
+      "2232-02-29T11:00:00.000Z",
+    ]);
+    expect(count).toBeLessThan(5_000);
   });
 });
 
