@@ -1,7 +1,7 @@
 // Files: their records. The bytes are elsewhere (`files/stored-file.ts`).
 
 import { type FileRecord, type FilesHeld, newShelvedId } from "../../domain/file/file.ts";
-import { all, first, record, records, type Sql, scalar } from "./sql.ts";
+import { all, first, record, records, type Sql, type SqlValue, scalar } from "./sql.ts";
 
 export interface FilePage {
   readonly purpose: string | null;
@@ -10,9 +10,13 @@ export interface FilePage {
   readonly nowAt: number;
 }
 
-/** Those that can be read: received whole, and not past their end. */
-const LISTED = `FROM files WHERE is_whole = 1 AND expires_at > ?1 AND (?2 IS NULL OR purpose = ?2)
+/** Those that can be read: received whole, and not past their end. All that is asked is in the index. */
+const LISTED = `FROM files INDEXED BY files_listed WHERE is_whole = 1 AND expires_at > ?1 AND (?2 IS NULL OR purpose = ?2)
   AND (?3 IS NULL OR owner = ?3)`;
+
+/** Records are read for a page alone. */
+const recordsOf = (page: string, order: "ASC" | "DESC"): string =>
+  `SELECT record FROM (${page}) AS listed CROSS JOIN files USING (id) ORDER BY created_at ${order}, id ${order}`;
 
 const shelvedIds = newShelvedId("*");
 
@@ -25,6 +29,9 @@ const count = (sql: Sql, files: number, bytes: number): void => {
     bytes,
   );
 };
+
+const read = (sql: Sql, query: string, ...values: SqlValue[]): FileRecord[] =>
+  records<FileRecord>(all(sql, query, ...values));
 
 const bytesOf = (sql: Sql, id: string): number | null => scalar(sql, "SELECT bytes FROM files WHERE id = ?", id);
 
@@ -63,16 +70,14 @@ export const filesTable = (sql: Sql) => ({
 
   /** Newest first. */
   page: ({ purpose, ofKey, nowAt }: FilePage, limit: number, offset: number): FileRecord[] =>
-    records<FileRecord>(
-      all(
-        sql,
-        `SELECT record ${LISTED} ORDER BY created_at DESC, id DESC LIMIT ?4 OFFSET ?5`,
-        nowAt,
-        purpose,
-        ofKey,
-        limit,
-        offset,
-      ),
+    read(
+      sql,
+      recordsOf(`SELECT id ${LISTED} ORDER BY created_at DESC, id DESC LIMIT ?4 OFFSET ?5`, "DESC"),
+      nowAt,
+      purpose,
+      ofKey,
+      limit,
+      offset,
     ),
 
   count: ({ purpose, ofKey, nowAt }: FilePage): number =>
@@ -85,25 +90,23 @@ export const filesTable = (sql: Sql) => ({
   ): FileRecord[] => {
     const past = place.isAscending ? ">" : "<";
     const order = place.isAscending ? "ASC" : "DESC";
-    return records<FileRecord>(
-      all(
-        sql,
-        `SELECT record ${LISTED} AND (?4 IS NULL OR (created_at, id) ${past} (?4, ?5))
-         ORDER BY created_at ${order}, id ${order} LIMIT ?6`,
-        nowAt,
-        purpose,
-        ofKey,
-        place.after?.createdAt ?? null,
-        place.after?.id ?? null,
-        place.limit,
+    return read(
+      sql,
+      recordsOf(
+        `SELECT id ${LISTED} AND (created_at, id) ${past} (?4, ?5) ORDER BY created_at ${order}, id ${order} LIMIT ?6`,
+        order,
       ),
+      nowAt,
+      purpose,
+      ofKey,
+      place.after?.createdAt ?? (place.isAscending ? 0 : Number.MAX_SAFE_INTEGER),
+      place.after?.id ?? "",
+      place.limit,
     );
   },
 
   outputsOf: (jobId: string): FileRecord[] =>
-    records<FileRecord>(
-      all(sql, "SELECT record FROM files WHERE job_id = ? AND is_whole = 1 ORDER BY created_at, id", jobId),
-    ),
+    read(sql, "SELECT record FROM files WHERE job_id = ? AND is_whole = 1 ORDER BY created_at, id", jobId),
 
   held: (): FilesHeld => {
     const row = first(sql, "SELECT files, bytes FROM file_sums");
@@ -112,7 +115,7 @@ export const filesTable = (sql: Sql) => ({
 
   /** Some that have objects of their own. */
   someAlone: (limit: number): FileRecord[] =>
-    records<FileRecord>(all(sql, "SELECT record FROM files WHERE id NOT GLOB ? LIMIT ?", shelvedIds, limit)),
+    read(sql, "SELECT record FROM files WHERE id NOT GLOB ? LIMIT ?", shelvedIds, limit),
 
   allShelved: (): string[] =>
     all(sql, "SELECT id FROM files WHERE id GLOB ?", shelvedIds).map(({ id }) => id as string),
@@ -120,7 +123,5 @@ export const filesTable = (sql: Sql) => ({
   nextEndAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM files"),
 
   ended: (nowAt: number, limit: number): FileRecord[] =>
-    records<FileRecord>(
-      all(sql, "SELECT record FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", nowAt, limit),
-    ),
+    read(sql, "SELECT record FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", nowAt, limit),
 });

@@ -4,6 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { createJob, type NewJob } from "../../domain/job/new-job.ts";
+import { filesTable } from "../../durable-objects/store/files.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
 import { RECENT_CHARS } from "../../durable-objects/store/recent-rows.ts";
 import { migrate, SCHEMA_STEPS } from "../../durable-objects/store/schema.ts";
@@ -181,4 +182,31 @@ test.each(Object.entries(HOT_QUERIES))("%s is found through an index", async (_w
   );
   expect(plan.join("; ")).toMatch(/USING (COVERING )?INDEX/);
   expect(plan.join("; ")).not.toMatch(/SCAN (jobs|keys)(?! USING)/);
+});
+
+test("files are counted, and found by purpose and by key, without reading the records of others", async () => {
+  const plans = await inStore("files", (_store, { sql }) => {
+    const asked: string[] = [];
+    const files = filesTable({
+      exec: (query, ...bindings) => {
+        const plan = all(sql, `EXPLAIN QUERY PLAN ${query}`, ...bindings).map(({ detail }) => String(detail));
+        asked.push(plan.filter((line) => /^(?:SCAN|SEARCH) files/.test(line)).join("; "));
+        return sql.exec(query, ...bindings);
+      },
+      databaseSize: 0,
+    });
+    const page = { purpose: "batch", ofKey: "k", nowAt: 1 };
+    files.count(page);
+    files.page(page, 200, 0);
+    for (const isAscending of [true, false]) files.after(page, { after: null, isAscending, limit: 101 });
+    return asked;
+  });
+  const listed = "files USING COVERING INDEX files_listed";
+  const one = "SEARCH files USING PRIMARY KEY (id=?)";
+  expect(plans).toEqual([
+    `SCAN ${listed}`,
+    `SCAN ${listed}; ${one}`,
+    `SEARCH ${listed} ((created_at,id)>(?,?)); ${one}`,
+    `SEARCH ${listed} ((created_at,id)<(?,?)); ${one}`,
+  ]);
 });
