@@ -18,10 +18,22 @@ const BODY_DEADLINE_MS = 120_000;
 
 /** The members that the edge may write itself. */
 const CHANGED_MEMBERS = ["model", "store", "stream_options", "previous_response_id", "background"] as const;
+/** Those that are read whole: they are written again, or a stored response repeats them. */
+const WHOLE_MEMBERS = [
+  "metadata",
+  "stream_options",
+  "max_output_tokens",
+  "temperature",
+  "top_p",
+  "reasoning",
+  "text",
+  "tool_choice",
+  "tools",
+] as const;
 /** Those whose meaning here must be their meaning at the runtime. */
-const HEEDED_MEMBERS = [...CHANGED_MEMBERS, "input", "stream", "conversation", "models", "metadata", "tools"] as const;
-/** Metadata of more bytes is none that anybody reads. */
-const MAX_METADATA_BYTES = 64 * 1024;
+const HEEDED_MEMBERS = [...CHANGED_MEMBERS, ...WHOLE_MEMBERS, "input", "stream", "conversation", "models"] as const;
+/** Of more bytes nobody reads metadata, and no response repeats a member. */
+const MAX_WHOLE_BYTES = 64 * 1024;
 /** Tools of more bytes stand for their conversation by how they begin. */
 const MAX_TOOLS_BYTES = 256 * 1024;
 
@@ -106,7 +118,7 @@ class Outlining {
 
   end(chunks: readonly Uint8Array[]): DoorBody {
     const large = { chunks, members: this.#outline.members };
-    return { body: { ...objectOf(this.#outline.finish()), ...wholeMetadata(large), ...briefTools(large) }, large };
+    return { body: { ...objectOf(this.#outline.finish()), ...wholeMembers(large), ...briefTools(large) }, large };
   }
 
   async #read(piece: Uint8Array): Promise<void> {
@@ -125,11 +137,15 @@ export const outlined = async (c: AppContext, tenant: string, chunks: readonly U
   return outlining.end(chunks);
 };
 
-/** Of a long body the outline may have cut it. */
-const wholeMetadata = ({ chunks, members }: LargeBody): Body => {
-  const { from, to } = members.get("metadata") ?? { from: 0, to: 0 };
-  if (from === to || to - from > MAX_METADATA_BYTES) return {};
-  return { metadata: JSON.parse(decoded(joined(between(chunks, from, to)))) as Json };
+/** Of a long body the outline may have cut their texts and numbers. */
+const wholeMembers = ({ chunks, members }: LargeBody): Body => {
+  const whole: Record<string, Json> = {};
+  for (const name of WHOLE_MEMBERS) {
+    const { from, to } = members.get(name) ?? { from: 0, to: 0 };
+    if (from === to || to - from > MAX_WHOLE_BYTES) continue;
+    whole[name] = JSON.parse(decoded(joined(between(chunks, from, to)))) as Json;
+  }
+  return whole;
 };
 
 const briefTools = ({ chunks, members }: LargeBody): Body => {

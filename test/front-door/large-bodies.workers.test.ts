@@ -298,6 +298,28 @@ describe("a body over 1 MiB", () => {
     await answering;
   });
 
+  it("has the members that are written again or repeated whole, however many numbers come before them", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const numbers = Array.from({ length: 5_000 }, (_, index) => index / 8);
+    const streamed = post(world.key, CHAT, {
+      ...{ logit_bias: numbers, filling, messages: [{ role: "user", content: "hi" }], model: "m1" },
+      ...{ stream: true, stream_options: { every: 64 } },
+    });
+    const job = await worker.nextJob();
+    expect((await world.get(job.input_url)).body.stream_options).toEqual({ every: 64, include_usage: true });
+    worker.complete(job, chatAnswer("hello"));
+    await (await streamed).whole;
+    const repeated = {
+      max_output_tokens: 4_096,
+      temperature: 0.25,
+      text: { format: { type: "json_schema", max: 12 } },
+    };
+    const input = [{ type: "message", role: "user", content: [{ type: "input_text", text: "hi", logprobs: numbers }] }];
+    const later = { model: "m1", background: true, input, filling, ...repeated };
+    expect(JSON.parse(await (await post(world.key, "/v1/responses", later)).whole)).toMatchObject(repeated);
+  });
+
   it("with an Idempotency-Key is the same request only if it is the same body", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
