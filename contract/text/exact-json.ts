@@ -3,10 +3,10 @@
 // for in the text, because a parser's reviver takes a microsecond for each value that there is.
 
 const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
-const LONG_EXPONENT = /\d[eE]\+?\d{3}/;
 // Each from a number's first digit on: tried at each of its digits, they would take time with the square of its length.
-const LONG_INTEGER = /(?:^|[^.\d])\d{309}/;
-const MANY_DIGITS = /(?:^|[^.\d])\d{16}|\d[eE]\+?\d{3}/;
+/** A number above 1.8e308 has such an exponent, or more than 200 digits before a shorter one. */
+const MAYBE_TOO_LARGE = /\d[eE]\+?\d{3}|(?:^|[^.\d])\d{200}/;
+const MANY_DIGITS = /\d[eE]\+?\d{3}|(?:^|[^.\d])\d{16}/;
 const LONG_NUMBERS = /(?<![-+.\deE])-?(?:\d{16,}(?:\.\d+)?(?:[eE][+-]?\d+)?|\d+(?:\.\d+)?[eE]\+?\d{3,})/g;
 
 const isTooLarge = (value: unknown): boolean => value === Infinity || value === -Infinity;
@@ -19,7 +19,7 @@ const isChanged = (source: string): boolean => {
 
 /** Whether what was read of the text has a number that would be written as null. */
 export const hasTooLarge = (text: string, value: unknown): boolean =>
-  (LONG_EXPONENT.test(text) || LONG_INTEGER.test(text)) && holdsTooLarge(value);
+  MAYBE_TOO_LARGE.test(text) && holdsTooLarge(value);
 
 const holdsTooLarge = (value: unknown): boolean =>
   typeof value === "object" && value !== null ? Object.values(value).some(holdsTooLarge) : isTooLarge(value);

@@ -22,6 +22,7 @@ it.each([
   ['{"a":[{"b":1e400}]}', true],
   ["[-1e309]", true],
   [`[${"9".repeat(400)}]`, true],
+  [`[${"9".repeat(250)}e99]`, true],
   ['{"text":"1e400","n":1e308,"m":1e-400}', false],
 ])("%s has a number that would be null: %s", (text, isTooLarge) => {
   expect(hasTooLarge(text, JSON.parse(text))).toBe(isTooLarge);
