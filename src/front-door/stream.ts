@@ -128,7 +128,7 @@ const attach = async (
 };
 
 /** The status has been sent: silence is filled with comments, and failures become error events in the stream. */
-const committed = (
+export const committed = (
   c: AppContext,
   begun: Promise<Beginning>,
   asked: DoorAnswer,
@@ -141,7 +141,8 @@ const committed = (
   const relay = async (): Promise<void> => {
     void body.write(KEEP_ALIVE).catch(() => undefined);
     const first = await begun.finally(endComments);
-    if (first.kind === "events") return body.pipe(first.body, { preventAbort: true });
+    // They have last words of their own: if they are not taken, the client has left, and the relay tells that.
+    if (first.kind === "events") return body.pipe(first.body, {}).catch(() => undefined);
     const { status } = first.job;
     const isWhole = status === "completed" && !isLost(first.job);
     const error = status === "completed" ? streamLost : first.job.error;
