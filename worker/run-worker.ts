@@ -1,4 +1,4 @@
-// The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM or SIGINT. Exit codes: 0 after
+// The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM, SIGINT or npx's end. Exit codes: 0 after
 // a signal, 1 if the key or the runtime's address is refused, 2 for wrong settings. A second signal ends it at once.
 
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
@@ -27,6 +27,8 @@ const GRACE_MS = 8_000;
 
 /** A terminal signals the whole group, and npm passes the same signal on: both are one Ctrl-C. */
 const ECHO_OF_SIGNAL_MS = 500;
+
+const LOOK_FOR_PARENT_EVERY_MS = 1_000;
 
 class Mistake extends Error {}
 
@@ -72,13 +74,19 @@ const run = async (args: readonly string[], env: Environment, command: string): 
   const runtime =
     settings.exec === null ? await chooseRuntime(settings, keys) : openCommand(settings.exec, settings, log);
   const machine = await openMachine(settings, runtime, env, keys);
-  const refused = await work(settings, runtime, machine, log);
+  const refused = await work(settings, runtime, machine, log, env);
   if (refused !== null) throw new Mistake(refused);
   return 0;
 };
 
 /** @returns why the coordinator refused this worker, or null after a signal. */
-const work = async (settings: Settings, runtime: Runtime, machine: Machine, log: WorkerLog): Promise<string | null> => {
+const work = async (
+  settings: Settings,
+  runtime: Runtime,
+  machine: Machine,
+  log: WorkerLog,
+  env: Environment,
+): Promise<string | null> => {
   const { apiUrl, apiKey, configUrl, instance, tags, tier, concurrency, opening } = settings;
   const provider = settings.provider ?? runtime.name;
   // Echo offers one model, so that it never answers for another.
@@ -87,7 +95,7 @@ const work = async (settings: Settings, runtime: Runtime, machine: Machine, log:
   log(greeting(settings, runtime));
   const parts = { identity, runtime, machine, log, ...(opening ? { opening } : {}) };
   const started = startWork({ apiUrl, apiKey, configUrl, ...parts });
-  onSignal(log, () => void started.then(({ drain }) => drain(GRACE_MS)));
+  onEnd(log, env, () => void started.then(({ drain }) => drain(GRACE_MS)));
   const { ended } = await started;
   return ended;
 };
@@ -143,9 +151,9 @@ const findRuntime = async ({ runtime, runtimeUrl }: Settings): Promise<{ name: s
   );
 };
 
-const onSignal = (log: WorkerLog, drain: () => void): void => {
+const onEnd = (log: WorkerLog, env: Environment, drain: () => void): void => {
   let drainsSinceMs: number | null = null;
-  const handle = (signal: NodeJS.Signals) => {
+  const handle = (signal: string) => {
     if (drainsSinceMs !== null) {
       if (performance.now() - drainsSinceMs >= ECHO_OF_SIGNAL_MS) process.exit(1);
       return;
@@ -156,4 +164,16 @@ const onSignal = (log: WorkerLog, drain: () => void): void => {
   };
   process.on("SIGTERM", handle);
   process.on("SIGINT", handle);
+  if (env.npm_lifecycle_event === "npx") onParentGone(() => drainsSinceMs ?? handle("npx has ended"));
+};
+
+/** npx starts it through a shell that does not pass SIGTERM on: the signal ends npx and the shell alone. */
+const onParentGone = (act: () => void): void => {
+  const { ppid } = process;
+  const timer = setInterval(() => {
+    if (process.ppid === ppid) return;
+    clearInterval(timer);
+    act();
+  }, LOOK_FOR_PARENT_EVERY_MS);
+  timer.unref();
 };

@@ -144,6 +144,32 @@ it.each([
 );
 
 it(
+  "a worker that npx started ends as npx does, whose shell passes no signal on",
+  async () => {
+    const url = await serve((_request, response) => response.writeHead(503).end());
+    const said = async (event: string) => {
+      // With a second command the shell stays, as npm's does.
+      const shell = spawn("sh", ["-c", '"$0" "$1" worker --runtime echo & echo $! && wait', process.execPath, MAIN], {
+        env: { PATH: process.env.PATH, SERVICE_API_URL: url, SERVICE_API_KEY: "sb_1", npm_lifecycle_event: event },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      let out = "";
+      for (const stream of [shell.stdout, shell.stderr]) stream.on("data", (chunk) => (out += chunk));
+      await eventually(() => expect(out).toContain("serves echo"));
+      const isOver = once(shell, "close").then(() => true);
+      shell.kill("SIGTERM");
+      const ended = await Promise.race([isOver, pause(4_000, false)]);
+      if (!ended) process.kill(Number.parseInt(out, 10), "SIGKILL");
+      return [ended, out.includes("npx has ended")];
+    };
+    expect(await said("npx")).toEqual([true, true]);
+    // Anywhere else a worker may outlive the shell that started it.
+    expect(await said("start")).toEqual([false, false]);
+  },
+  TIMEOUT_MS,
+);
+
+it(
   "worker --once writes its whole report into a pipe that is read late",
   async () => {
     const bytes = 1 << 20;
