@@ -6,8 +6,8 @@ import { fromBase64 } from "../../contract/text/base64.ts";
 import { type JsonObject, objectOf } from "../../contract/text/json-object.ts";
 
 export const NEWEST = "2026-07-28";
-/** Newest first. */
-export const EARLIER = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
+/** Newest first. Not 2025-03-26: it alone requires a server to take batches. */
+export const EARLIER = ["2025-11-25", "2025-06-18", "2024-11-05"] as const;
 
 export const META = {
   version: "io.modelcontextprotocol/protocolVersion",

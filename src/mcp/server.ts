@@ -37,7 +37,8 @@ const callTool: Method = async ({ name, arguments: given = {} }, ask) => {
 
 const EARLIER_METHODS: Readonly<Record<string, Method>> = {
   initialize: ({ protocolVersion: asked }) => {
-    const protocolVersion = EARLIER.find((one) => one === asked) ?? EARLIER[0];
+    // A client knows versions that are older than its own, not newer ones.
+    const protocolVersion = EARLIER.find((one) => one <= String(asked)) ?? EARLIER[0];
     return {
       result: { protocolVersion, capabilities: CAPABILITIES, serverInfo: SERVER, instructions: INSTRUCTIONS },
     };

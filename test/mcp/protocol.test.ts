@@ -95,7 +95,7 @@ const hello = (protocolVersion: string) =>
 
 const SAME: Readonly<Record<string, readonly [body: unknown, headers?: Record<string, string>]>> = {
   "an earlier client begins": [hello("2025-11-25")],
-  "a much earlier client begins": [hello("2025-03-26")],
+  "a much earlier client begins": [hello("2024-11-05")],
   "a client of an unknown version begins": [hello("1999-01-01")],
   "an earlier client begins with the newest header": [hello("2025-11-25"), headers("initialize")],
   "an earlier client has begun": [{ jsonrpc: "2.0", method: "notifications/initialized" }],
@@ -181,4 +181,11 @@ test("a batch is refused, and so is an unknown version's header", async () => {
   expect(await ours([earlier("ping")], new Headers())).toMatchObject({ status: 400, replies: [{ code: -32600 }] });
   const unknown = new Headers({ "mcp-protocol-version": "1999-01-01" });
   expect(await ours(earlier("ping"), unknown)).toMatchObject({ status: 400, replies: [{ code: -32022 }] });
+});
+
+test("the version that requires batches is not offered: its client gets the one before", async () => {
+  const [began] = (await ours(hello("2025-03-26"), new Headers())).replies;
+  expect(began).toMatchObject({ result: { protocolVersion: "2024-11-05" } });
+  const after = new Headers({ "mcp-protocol-version": "2025-03-26" });
+  expect(await ours(earlier("ping"), after)).toMatchObject({ status: 400, replies: [{ code: -32022 }] });
 });
