@@ -1,7 +1,7 @@
 // Creates a job and, if asked, waits for its result or prints it while it is written.
 
 import type { JobResource, NewJobRequest } from "../../contract/jobs/job.ts";
-import { jsonOrText, objectOf } from "../../contract/text/json-object.ts";
+import { isObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { PRIORITIES, TIERS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
@@ -20,11 +20,17 @@ const newJob = async ({ readInput }: Context, input: Input): Promise<NewJobReque
     ...(input.texts("tag").length === 0 ? {} : { tags: [...input.texts("tag")] }),
     ...optional("priority", input.choice("priority", PRIORITIES)),
     ...optional("tier", input.choice("tier", TIERS)),
-    ...(file === undefined ? {} : { input: jsonOrText(await readInput(file)) }),
+    ...(file === undefined ? {} : { input: inputOf(await readInput(file)) }),
     ...(input.is("metadata") ? { metadata: pairsOf(input, "metadata") } : {}),
     ...optional("run_at", input.time("run-at", "future")),
     ...optional("timeout_seconds", input.number("timeout")),
   };
+};
+
+/** A JSON text and a JSON object are taken as what they say; any other file is text. */
+const inputOf = (text: string): NonNullable<NewJobRequest["input"]> => {
+  const value = parseJson(text);
+  return typeof value === "string" || isObject(value) ? value : text;
 };
 
 const optional = <Name extends string, Value>(name: Name, value: Value | undefined): { [N in Name]?: Value } =>
@@ -125,7 +131,7 @@ export const runCommand: Verb = {
   args: [{ name: "prompt", says: "the prompt; - reads it from stdin" }],
   flags: {
     ...REQUIREMENTS,
-    input: { takes: "file", says: "the job's input, JSON or text; - reads it from stdin" },
+    input: { takes: "file", says: "the job's input, a JSON object or text; - reads it from stdin" },
     metadata: { takes: "name=value", says: "kept with the job, to find and charge it by", isRepeated: true },
     "run-at": { takes: "time", says: "not before this time: RFC 3339, or a span from now, such as 2h" },
     timeout: { takes: "seconds", says: "ends the job as failed after so many seconds of running" },

@@ -131,6 +131,30 @@ it.each([[["run", "hi", "--input", "none.txt"]], [["config", "set", "none.txt"]]
 );
 
 it.each([
+  ["123", "123"],
+  ["null", "null"],
+  ["[1, 2]\n", "[1, 2]\n"],
+  ["{bad", "{bad"],
+  ['"said"', "said"],
+  ['{"seed": 1}', { seed: 1 }],
+])(
+  "run --input takes a file that says %j",
+  async (content, input) => {
+    const file = path.join(folder.path, "input");
+    writeFileSync(file, content);
+    let body = "";
+    const url = await serve(async (request, response) => {
+      body = await text(request);
+      response.setHeader("content-type", "application/json").end('{"id": "j1"}');
+    });
+    const { ended } = start(["run", "hi", "--input", file], { SERVICE_API_URL: url });
+    expect(await ended).toBe(0);
+    expect(JSON.parse(body)).toEqual({ prompt: "hi", input });
+  },
+  TIMEOUT_MS,
+);
+
+it.each([
   ["{bad", "it is not JSON"],
   ['{"promt": "hi"}', 'prompt: is required; promt: unknown field "promt"; did you mean'],
 ])(
