@@ -6,7 +6,6 @@ import { createInterface } from "node:readline";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { BatchResource } from "../../contract/batch.ts";
-import { ApiProblem } from "../../contract/client/problem.ts";
 import { objectOf } from "../../contract/text/json-object.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
@@ -14,13 +13,12 @@ import { checkWritable, isSameFile, openLocal, removeFile, STANDARD, streamLocal
 import { barOf, countedBlob, Progress } from "../progress.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
+import { whileAway } from "../while-away.ts";
 import { fetchFile } from "../write-answer.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const SOURCE = "source_sha256";
 const LOOK_EVERY_MS = 2_000;
-const AWAY_MS = 600_000;
-const FIRST_SERVER_STATUS = 500;
 /** Batches that are looked through for an earlier run. */
 const MAX_LOOKED_AT = 200;
 /** A run of the same file begins a new batch after these. */
@@ -93,25 +91,10 @@ const progressOf = (batch: BatchResource): string => {
   return `${barOf(done, total)} ${done}/${total} ${batch.status}, ${rate} lines/min${when}${failed > 0 ? `, ${failed} failed` : ""}${waits}`;
 };
 
-/** A batch takes up to days: a service that is away for less than `AWAY_MS`, as for an upgrade, does not end the waiting. */
-const lookAt = async ({ client, output, signal }: Context, id: string): Promise<BatchResource> => {
-  const sinceAt = Date.now();
-  for (let told = ""; ; await pause(LOOK_EVERY_MS, undefined, { signal })) {
-    try {
-      return await client().batches.get(id, { signal });
-    } catch (error) {
-      const isAway = error instanceof ApiProblem && (error.status === 0 || error.status >= FIRST_SERVER_STATUS);
-      if (!isAway || Date.now() - sinceAt > AWAY_MS) throw error;
-      if (error.message !== told) output.progress(error.message);
-      told = error.message;
-    }
-  }
-};
-
 const follow = async (context: Context, id: string): Promise<BatchResource> => {
   const { output, signal } = context;
   for (let shown = ""; ; await pause(LOOK_EVERY_MS, undefined, { signal })) {
-    const batch = await lookAt(context, id);
+    const batch = await whileAway(context, () => context.client().batches.get(id, { signal }));
     const text = progressOf(batch);
     const isOver = batch.ended_at !== null;
     if (text !== shown || isOver) output.progress(text, isOver);

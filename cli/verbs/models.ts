@@ -7,6 +7,7 @@ import { Failure, UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import { barOf, bytesText } from "../progress.ts";
 import type { Context, Flag, Verb } from "../verb.ts";
+import { whileAway } from "../while-away.ts";
 
 const LOOK_EVERY_MS = 1_000;
 const TAG_PREFIX = "tag:";
@@ -104,16 +105,23 @@ export const progressOf = (tasks: readonly ModelTaskResource[]): string => {
   return `${over}/${tasks.length} over${bytes}${rate}${doing}`;
 };
 
+/** Those of the tasks that the service still lists. */
+const findTasks = async ({ client, signal }: Context, ids: ReadonlySet<string>) => {
+  const known = new Map<string, ModelTaskResource>();
+  for await (const task of client().models.tasks({ limit: 200 }, { signal })) {
+    if (ids.has(task.id)) known.set(task.id, task);
+    if (known.size === ids.size) break;
+  }
+  return known;
+};
+
 /** Shows the tasks until all are over. Interrupted, they go on. */
-const follow = async ({ client, output, signal }: Context, given: readonly ModelTaskResource[]) => {
+const follow = async (context: Context, given: readonly ModelTaskResource[]) => {
+  const { output, signal } = context;
   const ids = new Set(given.map(({ id }) => id));
   let tasks = given;
   for (let shown = ""; ; await pause(LOOK_EVERY_MS, undefined, { signal })) {
-    const known = new Map<string, ModelTaskResource>();
-    for await (const task of client().models.tasks({ limit: 200 }, { signal })) {
-      if (ids.has(task.id)) known.set(task.id, task);
-      if (known.size === ids.size) break;
-    }
+    const known = await whileAway(context, () => findTasks(context, ids));
     tasks = tasks.map((task) => known.get(task.id) ?? task);
     const text = progressOf(tasks);
     const isEnd = tasks.every(isOver) || known.size === 0;

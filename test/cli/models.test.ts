@@ -73,6 +73,18 @@ describe("a task by command", () => {
     expect([out, code]).toEqual(["w1\tw1\tpull qwen3\tdone\t\n", 0]);
   });
 
+  it("is followed on where the service was away meanwhile", async () => {
+    let looks = 0;
+    const { out, code } = await runCommand(["models", "pull", "qwen3", "--on", "w1"], (_url, { method = "GET" }) => {
+      if (method === "POST") return { task: task("w1") };
+      looks += 1;
+      // Once more than a call repeats itself.
+      if (looks <= 3) return Promise.reject(new TypeError("the connection was refused"));
+      return page("tasks", [task("w1", { status: "done" })]);
+    });
+    expect([out, code]).toEqual(["w1\tw1\tpull qwen3\tdone\t\n", 0]);
+  });
+
   it("fails when one of its tasks does", async () => {
     expect((await run(["models", "pull", "qwen3", "--on", "w1"], "failed")).code).toBe(1);
   });
