@@ -108,7 +108,9 @@ export const SettingsKeys = () => {
   const [made, setMade] = useState<KeyAnswer | null>(null);
   const { data, error, reload } = useLoad("keys", (signal) => api.keys.list({ signal }));
   const close = () => setOpen(null);
+  /** In place of the dialog that made it, so that the focus then returns to what opened that one. */
   const showSecret = (answer: KeyAnswer): void => {
+    close();
     setMade(answer);
     reload();
   };

@@ -216,12 +216,16 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.mouse.click(5, 5);
     expect(await page.locator(".secret").textContent()).toBe(secret);
     expect(await page.getByRole("dialog").count()).toBe(1);
+    const hasFocus = (name: string) =>
+      page.getByRole("button", { name }).evaluate((button) => button === document.activeElement);
     await page.getByRole("button", { name: "I have saved it" }).click();
+    expect(await hasFocus("New key")).toBe(true);
     await page.getByRole("button", { name: "Rotate night shift" }).click();
     await page.getByRole("button", { name: "Rotate", exact: true }).click();
     await page.getByText("Copy it now").waitFor();
     expect(await page.locator(".secret").textContent()).not.toBe(secret);
     await page.getByRole("button", { name: "I have saved it" }).click();
+    expect(await hasFocus("Rotate night shift")).toBe(true);
     await page.setViewportSize({ width: 390, height: 844 });
     const placeOf = (name: string) => page.getByRole("button", { name: `${name} night shift` }).boundingBox();
     const places = await Promise.all(["Edit", "Rotate", "Revoke"].map(placeOf));
