@@ -38,7 +38,7 @@ const rolesToMake = (): typeof ROLES => {
 
 export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswer) => void; onClose: () => void }) => {
   const [name, setName] = useDraft("new key: name", "");
-  const [role, setRole] = useState<Role>(rolesToMake()[0]?.[0] ?? "viewer");
+  const [role, setRole] = useDraft<Role>("new key: role", rolesToMake()[0]?.[0] ?? "viewer");
   const [limits, setLimits] = useDraft("new key: limits", NO_LIMITS);
   const [weight, setWeight] = useDraft("new key: weight", "1");
   const given = limitsOf(limits);

@@ -146,6 +146,21 @@ describe.skipIf(lacksBrowser())("signing in", () => {
       expect(faults()).toEqual([]);
     });
 
+    it("loses no choice that was made in a dialog", async () => {
+      const { id, key } = await makeKey("chooses");
+      const { page } = await world.visit(`/#key=${key}`);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await page.goto(`${world.server.url}/#/settings/keys`);
+      await page.getByRole("button", { name: "New key" }).click();
+      await page.getByRole("radio", { name: "viewer" }).check({ force: true });
+      const next = await world.call<MadeKey>("POST", `/api/keys/${id}/rotate`, {});
+      await page.getByText("Your session has ended").waitFor();
+      await page.getByLabel("Key").fill(next.key);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("button", { name: "New key" }).click();
+      expect(await page.getByRole("radio", { name: "viewer" }).isChecked()).toBe(true);
+    });
+
     it("loses nothing that was typed in a dialog", async () => {
       const { id, key } = await makeKey("in a dialog");
       const { page, faults } = await world.visit(`/#key=${key}`);
