@@ -62,12 +62,21 @@ const ForgetDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () =
   </Confirm>
 );
 
+/** An offline worker that is resumed still takes nothing. */
+export const resumeWorker = ({ instance, status }: WorkerResource): Promise<unknown> =>
+  attempt(
+    () => api.workers.resume(instance),
+    status === "offline"
+      ? `${instance} is resumed, and takes jobs when it is online again.`
+      : `${instance} takes jobs again.`,
+  );
+
 export const WorkerActions = ({ worker, onDone, isShort = false }: WorkerProps & { isShort?: boolean }) => {
   const [open, setOpen] = useState<"pause" | "forget" | null>(null);
   const close = () => setOpen(null);
   const size = isShort ? "button small" : "button";
   const resume = async (): Promise<void> => {
-    await attempt(() => api.workers.resume(worker.instance), `${worker.instance} takes jobs again.`);
+    await resumeWorker(worker);
     onDone?.();
   };
   return (

@@ -4,16 +4,14 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
-import { api } from "../api.ts";
 import { shortened } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { PauseDialog } from "../parts/worker-actions.tsx";
+import { PauseDialog, resumeWorker } from "../parts/worker-actions.tsx";
 import { go, href } from "../router.ts";
 import { runNow } from "../schedules/run-now.ts";
 import { settingsPages } from "../settings/settings-tabs.tsx";
 import { isHalted } from "../state/board.ts";
 import { useLoad, useSettled } from "../state/load.ts";
-import { attempt } from "../state/notice.ts";
 import { isAdmin, mayOperate } from "../state/session.ts";
 import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
 import { destinations } from "./nav.tsx";
@@ -69,9 +67,9 @@ const fixedCommands = (): Command[] => [
     .map(([path, label]) => ({ label, hint: "settings", run: goTo(`#/${path}`) })),
 ];
 
-const resume = (instance: string) => (): void => {
+const resume = (worker: WorkerResource) => (): void => {
   open.value = null;
-  void attempt(() => api.workers.resume(instance), `${instance} takes jobs again.`);
+  void resumeWorker(worker);
 };
 
 const actionsOn = (worker: WorkerResource): Command[] => {
@@ -79,7 +77,7 @@ const actionsOn = (worker: WorkerResource): Command[] => {
   const { instance, paused } = worker;
   return [
     paused
-      ? { label: `Resume ${instance}`, hint: "action", run: resume(instance) }
+      ? { label: `Resume ${instance}`, hint: "action", run: resume(worker) }
       : { label: `Pause ${instance}`, hint: "action", run: show({ pause: worker }) },
   ];
 };

@@ -190,6 +190,15 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
     const edge = await page.locator(".table-box").boundingBox();
     const button = await forget.boundingBox();
     expect((button?.x ?? 0) + (button?.width ?? 0)).toBeLessThan((edge?.x ?? 0) + (edge?.width ?? 0));
+    // An offline worker that is resumed takes nothing yet.
+    await page
+      .getByRole("button", { name: /^Resume box-7/ })
+      .first()
+      .click();
+    await page
+      .getByRole("status")
+      .getByText(/is resumed, and takes jobs when it is online again\.$/)
+      .waitFor();
     expect(faults()).toEqual([]);
   });
 
