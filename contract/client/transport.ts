@@ -185,7 +185,8 @@ const isRedirect = ({ type, status }: WholeAnswer): boolean =>
 
 const notAs = (wanted: string, { method, path }: Call, { status, headers }: WholeAnswer): ApiProblem => {
   const type = headers.get("content-type") ?? "content of no type";
-  const detail = `${method} ${path} was answered with ${type}, not ${wanted}: another service uses that address.`;
+  const instead = wanted === "JSON" && type.includes("json") ? `${type} that is not valid` : `${type}, not ${wanted}`;
+  const detail = `${method} ${path} was answered with ${instead}: another service uses that address.`;
   return new ApiProblem({ status, code: "unexpected_answer", title: "Unexpected answer", detail });
 };
 
