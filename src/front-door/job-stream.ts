@@ -44,7 +44,7 @@ const jobStream = endpoint(
     tag: "Jobs",
     summary: "Read a job's output while it is written",
     description:
-      'Server-sent events: `chunk` (its data is the runtime\'s event, or `{"text"}`), `status`, `end`. `Last-Event-ID` resumes within the last 1 MiB; further back it is 410 and the job itself has the result. A stream has at most 16 readers beside the client that asked for it; the next is 429 `too_many_readers`. One that leaves 1 MiB unread is cut. A final job answers with `end` at once.',
+      'Server-sent events: `chunk` (its data is the runtime\'s event, or `{"text"}`), `status`, `end`. `Last-Event-ID` resumes within the last 1 MiB; further back, or 15 s after the end, it is 410 and the job itself has the result. A stream has at most 16 readers beside the client that asked for it; the next is 429 `too_many_readers`. One that leaves 1 MiB unread is cut. A final job answers with `end` at once, behind what a `Last-Event-ID` has missed.',
     params: jobIdParam,
     headers: z.object({ "last-event-id": z.string().optional() }),
     answers: {
@@ -55,9 +55,10 @@ const jobStream = endpoint(
     const place = placeOf(c);
     const job = unwrap(await followJob(c, token, params.id));
     const headers = headersFor(c.get("requestId"), STREAM_HEADERS);
-    if (isFinal(job.status)) return new Response(event("end", job), { headers });
     const first = await firstChunks(c, token, job, place);
-    if (first?.status === GONE) throw new Refused({ code: "stream_gone" });
+    // A part must not pass for the whole; of a job that failed, its end says more.
+    if (first?.status === GONE && (job.status === "completed" || !isFinal(job.status)))
+      throw new Refused({ code: "stream_gone" });
     return new Response(follow(c, token, job, first, place), { headers });
   },
 );
@@ -72,15 +73,19 @@ const follow = (
   const body = writtenBody();
   const run = async (): Promise<void> => {
     let chunks = first;
+    // The relay keeps its readers' connections alive.
+    const pass = async (chunks: Response | null): Promise<void> => {
+      if (chunks?.status === OK && chunks.body !== null)
+        await body.pipe(chunks.body, { preventClose: true, preventAbort: true });
+    };
+    if (isFinal(from.status)) await pass(first);
     for await (const job of statesOf(c, token, from, body)) {
       await body.write(event(isFinal(job.status) ? "end" : "status", job));
       if (!isStreaming(job)) continue;
       chunks ??= await chunksOf(c, token, job, place);
       // Its answer has begun: a reader too many, whose job has got its worker since, can only be cut.
       if (chunks.status === TOO_MANY_REQUESTS) throw new Error("the stream has too many readers");
-      // The relay keeps its readers' connections alive.
-      if (chunks.status === OK && chunks.body !== null)
-        await body.pipe(chunks.body, { preventClose: true, preventAbort: true });
+      await pass(chunks);
       chunks = null;
     }
     await body.close();

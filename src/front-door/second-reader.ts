@@ -42,6 +42,10 @@ export const chunksOf = (
   });
 };
 
+/** A reader that comes back after its job's end: what it has not seen is kept for a while. */
+const isResumed = ({ stream, status }: Followed, place: ChunkPlace | null): boolean =>
+  place !== null && stream && isFinal(status);
+
 /** Before the answer begins, so that a reader too many can be refused; null while the job does not stream. */
 export const firstChunks = async (
   c: AppContext,
@@ -49,7 +53,7 @@ export const firstChunks = async (
   job: Followed,
   place: ChunkPlace | null,
 ): Promise<Response | null> => {
-  if (!isStreaming(job)) return null;
+  if (!isStreaming(job) && !isResumed(job, place)) return null;
   const first = await chunksOf(c, token, job, place);
   if (first.status === TOO_MANY_REQUESTS)
     throw new Refused({ code: "too_many_readers", limit: MAX_READERS_OF_A_STREAM });

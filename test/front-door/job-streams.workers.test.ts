@@ -48,6 +48,28 @@ describe("a job's stream", () => {
     expect((await read(world, "none")).status).toBe(404);
   });
 
+  it("tells a reader that was cut off the rest, also after the job's end", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
+    const job = await worker.nextJob();
+    worker.start(job);
+    worker.speak(job, 'data: {"text":"a"}\n\ndata: {"text":"b"}\n\n');
+    const reader = await read(world, job.id);
+    await reader.until((text) => text.includes('"b"'));
+    worker.say(job, 'data: {"text":"c"}\n\n');
+    worker.end(job);
+    worker.complete(job, "abc");
+    await reader.whole;
+    const END = 'event: end\ndata: {"status":"completed"';
+    const resumed = await (await read(world, job.id, { "last-event-id": "1.2" })).whole;
+    expect(resumed.startsWith(`event: chunk\nid: 1.3\ndata: {"text":"c"}\n\n${END}`)).toBe(true);
+    expect((await (await read(world, job.id, { "last-event-id": "1.3" })).whole).startsWith(END)).toBe(true);
+    // The rest was never here, or is not here any more.
+    expect((await read(world, job.id, { "last-event-id": "1.9" })).status).toBe(410);
+    expect((await (await read(world, job.id)).whole).startsWith(END)).toBe(true);
+  });
+
   it("of a job that does not stream tells its end at once", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
