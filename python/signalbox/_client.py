@@ -12,6 +12,7 @@ from typing import Any
 from ._requests import BYTES_LIKE, CLAIM_WAIT_SECONDS, Api, Problem, backoff, fresh_key, path_with, send_file
 
 FINAL = ("completed", "failed", "cancelled")
+MAX_EMPTY_TRIES = 5  # Of a stream, in a row without an event: for as long as the service takes to start again.
 
 
 class Signalbox:
@@ -41,8 +42,8 @@ class Signalbox:
     def stream(self, prompt: str, **fields: Any) -> Iterator[Any]:
         """The answer while it is written: text, and other parts as they are. Raises Problem if the job fails."""
         job_id = self._create({"prompt": prompt, **fields, "stream": True})["id"]
-        after, has_written, failures = "", False, 0
-        while failures < 3:
+        after, has_written, is_over, failures = "", False, False, 0
+        while failures < MAX_EMPTY_TRIES:
             headers = {"Last-Event-ID": after} if after else {}
             try:
                 with self._api.open("GET", f"/api/jobs/{job_id}/stream", headers=headers, timeout=120) as answer:
@@ -52,10 +53,16 @@ class Signalbox:
                             has_written = True
                             yield data["text"] if isinstance(data, dict) and "text" in data else data
                         elif event == "end":
-                            yield from self._end_of(job_id, has_written)
-                            return
+                            is_over = True
+                            break
+            except Problem as problem:
+                if not problem.is_temporary:
+                    raise
             except (OSError, http.client.HTTPException):
                 pass  # It is opened again after the last event.
+            if is_over:
+                yield from self._end_of(job_id, has_written)
+                return
             failures += 1
             time.sleep(backoff(failures))
         raise Problem("unreachable", f"the stream of job {job_id} broke off: read the job itself")

@@ -108,3 +108,36 @@ describe.skipIf(lacksPython)("a Python worker", () => {
     expect(worker.output()).not.toContain("took it back");
   });
 });
+
+describe.skipIf(lacksPython)("a Python client", () => {
+  const folder = folderForEachTest();
+
+  it("goes on with a stream after the last event, also where the service is away for a moment", async () => {
+    const chunk = (number: number, text: string) => `event: chunk\nid: 1.${number}\ndata: {"text":"${text}"}\n\n`;
+    const job = { id: "j1", status: "completed", result: "ab", error: null };
+    const asked: unknown[] = [];
+    const server = createServer((request, response) => {
+      if (request.url?.endsWith("/stream") !== true) return response.end(JSON.stringify(job));
+      asked.push(request.headers["last-event-id"]);
+      if (asked.length === 1) return response.write(chunk(1, "a"), () => response.destroy());
+      if (asked.length === 2) return response.destroy();
+      if (asked.length === 3) return response.writeHead(503).end("<html>");
+      return response.end(`${chunk(2, "b")}event: end\ndata: {}\n\n`);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const file = path.join(folder.path, "client.py");
+    writeFileSync(file, `from signalbox import Signalbox; print("read", *Signalbox().stream("hi"))`);
+    const { port } = server.address() as AddressInfo;
+    const client = startProgram(file, {
+      PATH: process.env.PATH,
+      PYTHONPATH: path.join(ROOT, "python"),
+      PYTHONDONTWRITEBYTECODE: "1",
+      SERVICE_API_URL: `http://127.0.0.1:${port}`,
+      SERVICE_API_KEY: "key",
+    });
+    await eventually(() => expect(client.output()).toContain("read a b"));
+    expect(asked).toEqual([undefined, "1.1", "1.1", "1.1"]);
+    server.closeAllConnections();
+    server.close();
+  });
+});
