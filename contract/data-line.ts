@@ -42,9 +42,10 @@ export const TOOK_EVERY_CHARS: number = MAX_PART_BYTES / 4;
 /** What a worker says beyond what it was told of: then it waits. */
 export const AHEAD_CHARS: number = MAX_PART_BYTES / 2;
 
+/** A separator among the events would end the part: JSON has it escaped, but a runtime's comment may say anything. */
 export const writePart = (part: StreamPart): string =>
   part.kind === "events"
-    ? `${part.jobId} ${part.lease}\n${part.events}`
+    ? `${part.jobId} ${part.lease}\n${part.events.replaceAll(PART_SEPARATOR, " ")}`
     : `${part.jobId} ${part.lease} end\n${part.error === null ? "" : JSON.stringify(part.error)}`;
 
 const HEAD = /^([A-Za-z0-9_-]{1,64}) (\d{1,15})( end)?\n/;

@@ -28,6 +28,13 @@ it("an end stays behind what was said before it, and before what is said later",
   ]);
 });
 
+it("a separator that a runtime says, in a comment, ends no part", () => {
+  const comment = `: a${PART_SEPARATOR}other 1 end\n\n`;
+  expect(read(said("a", comment), said("a", "data: {}\n\n"))).toEqual([
+    { kind: "events", jobId: "a", lease: 1, events: ": a other 1 end\n\ndata: {}\n\n" },
+  ]);
+});
+
 it("no part becomes longer than one may be", () => {
   const half = "x".repeat(MAX_PART_BYTES / 2);
   expect(
