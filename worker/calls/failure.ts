@@ -126,10 +126,14 @@ export const classifyFailure = (failure: RuntimeFailure, nowMs: number): JobFail
   };
 };
 
+/** In the words of fetch. It was reached, as one that breaks off, and asked again it redirects again. */
+export const REDIRECTED = "unexpected redirect";
+
 /** Any error from fetch. Errors not caused by the runtime are `internal` and not retried. */
 export const classifyThrown = (error: unknown, nowMs: number): JobFailure => {
   if (!(error instanceof Error)) return classifyFailure({ body: error }, nowMs);
   if (isBrokenOff(error)) return brokenOff(reasonOf(error));
+  if (reasonOf(error) === REDIRECTED) return { ...unreachable(REDIRECTED), status: UNKNOWN_STATUS };
   if (isUnreachable(error)) return unreachable(reasonOf(error));
   const message = withDetail("The worker could not run the job", error.message);
   return { code: "internal", message, retryable: false };

@@ -5,6 +5,7 @@
 import { Readable } from "node:stream";
 import { Agent, request, fetch as undiciFetch } from "undici";
 import type { Way } from "../calls/exchange.ts";
+import { REDIRECTED } from "../calls/failure.ts";
 import { classifyError } from "./classify.ts";
 
 const MAX_SILENCE_MS = 3_600_000;
@@ -44,7 +45,7 @@ async function localFetch(url: string, init: RequestInit): ReturnType<Way["fetch
   const { statusCode: status } = answer;
   if (REDIRECTS.has(status)) {
     answer.body.on("error", () => {}).destroy();
-    throw new TypeError("fetch failed", { cause: new Error("unexpected redirect") });
+    throw new TypeError("fetch failed", { cause: new Error(REDIRECTED) });
   }
   return { ok: status >= 200 && status < 300, status, headers: headersOf(answer.headers), body: answer.body };
 }
