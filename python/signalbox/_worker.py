@@ -197,8 +197,8 @@ class Worker:
 
     def _begin(self, job: Job, run: Run) -> bool:
         try:
-            with self._order:
-                self._api.insist("POST", f"{run.path}/start", run.lease, tries=2, timeout=10)
+            # It is among the runs, so that each presence report from now on names it: nothing overtakes it.
+            self._api.insist("POST", f"{run.path}/start", run.lease, tries=2, timeout=10)
             if job.get("input") is None and job.get("input_url"):
                 run._job = {**job, "input": self._api.insist("GET", job["input_url"])}
             return True

@@ -15,7 +15,7 @@ import { folderForEachTest } from "../support/temporary-folder.ts";
 const WORKER = `
 from signalbox import run, worker
 
-@worker(provider="py", instance="py-1")
+@worker(provider="py", instance="py-1", concurrency=2)
 def upper(job, ctx): return job["prompt"].upper()
 
 run()
@@ -77,6 +77,28 @@ describe.skipIf(lacksPython)("a Python worker", () => {
     });
     const worker = start(server);
     await eventually(() => expect(claims).toBeGreaterThan(given.length));
+    await end(server, worker);
+  });
+
+  it("starts jobs beside each other, however long the coordinator takes to hear of one", async () => {
+    const jobs = ["j1", "j2"].map((id) => ({ id, lease: 1, attempts: 0, prompt: "x", provider: "py" }));
+    const bothStarted = Promise.withResolvers<void>();
+    let claims = 0;
+    let starts = 0;
+    const server = await serving(async ({ url = "" }) => {
+      if (url.includes("/claim")) {
+        claims += 1;
+        return { body: JSON.stringify({ jobs: claims === 1 ? jobs : [] }) };
+      }
+      if (url.endsWith("/start")) {
+        starts += 1;
+        if (starts === jobs.length) bothStarted.resolve();
+        await bothStarted.promise;
+      }
+      return { body: url === "/presence" ? JSON.stringify(PRESENCE) : "{}" };
+    });
+    const worker = start(server);
+    await bothStarted.promise;
     await end(server, worker);
   });
 
