@@ -181,13 +181,14 @@ const noted = <T>(doing: Promise<T>, { unawaited }: Life): Promise<T> => {
   return handed;
 };
 
-/** Of a Map, a Set, a promise or an error JSON would keep nothing, and say nothing. */
-const refuseEmptied = (name: string, value: unknown): unknown => {
+/** Of a Map, a Set, a promise or an error JSON would keep nothing, of NaN it would make null, and say nothing. */
+const refuseLost = (name: string, value: unknown): unknown => {
+  const where = name === "" ? "it" : `"${name}"`;
+  if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`${where} is ${value}`);
   if (typeof value !== "object" || value === null || Array.isArray(value) || Object.keys(value).length > 0)
     return value;
   const made = Object.getPrototypeOf(value);
   if (made === Object.prototype || made === null) return value;
-  const where = name === "" ? "it" : `"${name}"`;
   throw new TypeError(`${where} is a ${made.constructor?.name}, of which nothing would be left`);
 };
 
@@ -195,7 +196,7 @@ const refuseEmptied = (name: string, value: unknown): unknown => {
 const written = (result: unknown, answer: Answer): Outcome => {
   try {
     if (typeof result === "function" || typeof result === "symbol") throw new TypeError(`it is a ${typeof result}`);
-    const value = parseJson(JSON.stringify(result, refuseEmptied) ?? "null");
+    const value = parseJson(JSON.stringify(result, refuseLost) ?? "null");
     return { ok: true, result: value, ...answer.spent };
   } catch (error) {
     const message = `The handler's result is no JSON: ${(error as Error).message}`;

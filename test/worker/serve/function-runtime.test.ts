@@ -76,6 +76,7 @@ test("the whole answer of a stream, and its counts, are its job's", async () => 
 });
 
 test.each([
+  ["no number", { scores: [1, Number.NaN] }, '"1" is NaN'],
   ["a map", { found: new Map([["a", 1]]) }, '"found" is a Map'],
   ["a set", new Set([1]), "it is a Set"],
   ["a promise that nobody waited for", { later: Promise.resolve(1) }, '"later" is a Promise'],
