@@ -21,7 +21,7 @@ const isChanged = (source: string): boolean => {
 export const hasTooLarge = (text: string, value: unknown): boolean =>
   MAYBE_TOO_LARGE.test(text) && holdsTooLarge(value);
 
-const holdsTooLarge = (value: unknown): boolean =>
+export const holdsTooLarge = (value: unknown): boolean =>
   typeof value === "object" && value !== null ? Object.values(value).some(holdsTooLarge) : isTooLarge(value);
 
 /** The numbers that would be changed, and where they stand. */

@@ -12,6 +12,7 @@ import {
   type WorkerMessage,
   workerMessage,
 } from "../../contract/socket.ts";
+import { hasTooLarge, holdsTooLarge } from "../../contract/text/exact-json.ts";
 import { lineOf } from "../../contract/text/start-of.ts";
 import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../../contract/words/field.ts";
 import { jsonExcess } from "../../contract/words/json-bounds.ts";
@@ -30,6 +31,7 @@ import { awaitSilence } from "../steps/silence.ts";
 import type { Turn } from "../turn/turn.ts";
 
 const MAX_BYTES_A_CHAR = 3;
+const NUMBER_TOO_LARGE = "a message has a number that is larger than 1.8e308";
 const MAX_TRIAL_CHARS = 300;
 
 export interface Incoming {
@@ -53,7 +55,15 @@ export const parseFrame = (frame: string): Result<Incoming[], Refusal> => {
     return err(invalid("", `a frame must have at most ${MAX_FRAME_MESSAGES} messages`));
   }
   const isLarge = frame.length * MAX_BYTES_A_CHAR > MAX_BODY_BYTES;
-  return ok(messages.map((message) => (isLarge && isTooLarge(message) ? tooLarge(message) : parseMessage(message))));
+  const hasNulls = hasTooLarge(frame, parsed);
+  return ok(
+    messages.map((message) => {
+      if (isLarge && isTooLarge(message))
+        return refused(message, { code: "payload_too_large", limitBytes: MAX_BODY_BYTES });
+      if (hasNulls && holdsTooLarge(message)) return refused(message, invalid("", NUMBER_TOO_LARGE));
+      return parseMessage(message);
+    }),
+  );
 };
 
 /** A message has the size limit of a body, except for its result, which has its own limit. */
@@ -64,17 +74,14 @@ const isTooLarge = (candidate: unknown): boolean => {
 
 const bytesOf = (value: unknown): number => utf8Bytes(JSON.stringify(value ?? null));
 
-const tooLarge = (candidate: unknown): Incoming => ({
-  id: idOf(candidate),
-  message: err({ code: "payload_too_large", limitBytes: MAX_BODY_BYTES }),
-});
+const refused = (candidate: unknown, refusal: Refusal): Incoming => ({ id: idOf(candidate), message: err(refusal) });
 
 const keepShape = shapeKeeper<WorkerMessage>();
 
 const parseMessage = (candidate: unknown): Incoming => {
   const parsed = workerMessage.safeParse(candidate);
   if (parsed.success) return { id: parsed.data.id, message: ok(keepShape(parsed.data)) };
-  return { id: idOf(candidate), message: err(refusalOf(workerMessage, parsed.error, candidate)) };
+  return refused(candidate, refusalOf(workerMessage, parsed.error, candidate));
 };
 
 const idOf = (candidate: unknown): string | null => {

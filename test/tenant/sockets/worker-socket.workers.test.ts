@@ -206,6 +206,12 @@ describe("a worker's socket", () => {
     const typo = await acked(socket, "c4");
     expect(typo.problem.detail).toContain('did you mean "result"');
     expect(await read(id)).toMatchObject({ status: "assigned", lease: 1 });
+    const report = { type: "job.completed", job_id: id, lease: 1 };
+    socket.socket.send(`[${JSON.stringify({ ...report, id: "inf", result: 0 }).replace(":0}", ":[1e400]}")}]`);
+    expect((await acked(socket, "inf")).problem).toMatchObject({
+      status: 400,
+      detail: expect.stringContaining("a number that is larger than 1.8e308"),
+    });
     const largest = "y".repeat(1024 * 1024 - 2);
     socket.send({ type: "job.completed", id: "big", job_id: id, lease: 1, result: largest });
     expect((await acked(socket, "big")).ok).toBe(true);
