@@ -29,6 +29,8 @@ const GRACE_MS = 8_000;
 const ECHO_OF_SIGNAL_MS = 500;
 
 const LOOK_FOR_PARENT_EVERY_MS = 1_000;
+/** Read at once: it may end while the worker starts. */
+const STARTED_BY = process.ppid;
 
 class Mistake extends Error {}
 
@@ -169,9 +171,8 @@ const onEnd = (log: WorkerLog, env: Environment, drain: () => void): void => {
 
 /** npx starts it through a shell that does not pass SIGTERM on: the signal ends npx and the shell alone. */
 const onParentGone = (act: () => void): void => {
-  const { ppid } = process;
   const timer = setInterval(() => {
-    if (process.ppid === ppid) return;
+    if (process.ppid === STARTED_BY) return;
     clearInterval(timer);
     act();
   }, LOOK_FOR_PARENT_EVERY_MS);

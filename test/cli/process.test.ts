@@ -182,7 +182,7 @@ it(
       await eventually(() => expect(out).toContain("serves echo"));
       const isOver = once(shell, "close").then(() => true);
       shell.kill("SIGTERM");
-      const ended = await Promise.race([isOver, pause(4_000, false)]);
+      const ended = await Promise.race([isOver, pause(event === "npx" ? 20_000 : 4_000, false)]);
       if (!ended) process.kill(Number.parseInt(out, 10), "SIGKILL");
       return [ended, out.includes("npx has ended")];
     };

@@ -215,9 +215,10 @@ describe("plain HTTP", () => {
 
 describe("the WebSocket", () => {
   test("of an idle worker carries pings, and no presence between them", async () => {
-    coordinator.heartbeatSeconds = 0.3;
+    // Not so often that a busy machine makes a beat late, which a presence follows.
+    coordinator.heartbeatSeconds = 1;
     connectWorker();
-    await coordinator.until(() => coordinator.requests.filter((one) => one === "ping").length >= 10);
+    await coordinator.until(() => coordinator.requests.filter((one) => one === "ping").length >= 4);
     expect(coordinator.received.map(({ type }) => type)).toEqual(["presence"]);
     expect(coordinator.socketCount).toBe(1);
   });
