@@ -17,6 +17,9 @@ const isChanged = (source: string): boolean => {
   return isWrittenOtherwise && String(value) !== source;
 };
 
+/** As the end of a sentence about what has one. */
+export const TOO_LARGE_A_NUMBER = "has a number that is larger than 1.8e308";
+
 /** Whether what was read of the text has a number that would be written as null. */
 export const hasTooLarge = (text: string, value: unknown): boolean =>
   MAYBE_TOO_LARGE.test(text) && holdsTooLarge(value);

@@ -12,7 +12,7 @@ import {
   type WorkerMessage,
   workerMessage,
 } from "../../contract/socket.ts";
-import { hasTooLarge, holdsTooLarge } from "../../contract/text/exact-json.ts";
+import { hasTooLarge, holdsTooLarge, TOO_LARGE_A_NUMBER } from "../../contract/text/exact-json.ts";
 import { lineOf } from "../../contract/text/start-of.ts";
 import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../../contract/words/field.ts";
 import { jsonExcess } from "../../contract/words/json-bounds.ts";
@@ -31,7 +31,6 @@ import { awaitSilence } from "../steps/silence.ts";
 import type { Turn } from "../turn/turn.ts";
 
 const MAX_BYTES_A_CHAR = 3;
-const NUMBER_TOO_LARGE = "a message has a number that is larger than 1.8e308";
 const MAX_TRIAL_CHARS = 300;
 
 export interface Incoming {
@@ -60,7 +59,7 @@ export const parseFrame = (frame: string): Result<Incoming[], Refusal> => {
     messages.map((message) => {
       if (isLarge && isTooLarge(message))
         return refused(message, { code: "payload_too_large", limitBytes: MAX_BODY_BYTES });
-      if (hasNulls && holdsTooLarge(message)) return refused(message, invalid("", NUMBER_TOO_LARGE));
+      if (hasNulls && holdsTooLarge(message)) return refused(message, invalid("", `a message ${TOO_LARGE_A_NUMBER}`));
       return parseMessage(message);
     }),
   );

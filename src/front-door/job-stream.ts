@@ -74,9 +74,9 @@ const follow = (
   const run = async (): Promise<void> => {
     let chunks = first;
     // The relay keeps its readers' connections alive.
-    const pass = async (chunks: Response | null): Promise<void> => {
-      if (chunks?.status === OK && chunks.body !== null)
-        await body.pipe(chunks.body, { preventClose: true, preventAbort: true });
+    const pass = async (answer: Response | null): Promise<void> => {
+      if (answer?.status === OK && answer.body !== null)
+        await body.pipe(answer.body, { preventClose: true, preventAbort: true });
     };
     if (isFinal(from.status)) await pass(first);
     for await (const job of statesOf(c, token, from, body)) {

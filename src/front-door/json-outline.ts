@@ -3,11 +3,11 @@
 // (images, files) and, of very many numbers, the rest of each. What it keeps is a small JSON text with the same structure,
 // which a parser then judges. What it leaves out it judges itself: escapes, control characters, UTF-8, numbers.
 
+import { JsonNumber } from "../../contract/text/json-number.ts";
 import { JsonTally, mixed } from "../../contract/words/json-bounds.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { joined } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
-import { JsonNumber } from "./json-number.ts";
 
 /** Texts and names: a parser makes each one anew, and no client needs as many in one request. */
 export const MAX_LARGE_BODY_TEXTS = 131_072;

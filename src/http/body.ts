@@ -1,7 +1,7 @@
 // Reads request bodies: with a size limit while they stream and a deadline, strict UTF-8, bounded nesting and number
 // of values. Only the first 64 KiB are read of a key that the tenant's object has not been asked about.
 
-import { hasTooLarge } from "../../contract/text/exact-json.ts";
+import { hasTooLarge, TOO_LARGE_A_NUMBER } from "../../contract/text/exact-json.ts";
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -212,7 +212,7 @@ const jsonOf = (text: string, { isJson }: Media): unknown => {
   if (text === "") return undefined;
   if (!isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
   const body = parseJson(text);
-  if (hasTooLarge(text, body)) throw new Refused(invalid("", "the body has a number that is larger than 1.8e308"));
+  if (hasTooLarge(text, body)) throw new Refused(invalid("", `the body ${TOO_LARGE_A_NUMBER}`));
   return body;
 };
 
