@@ -2,8 +2,8 @@
 // JSON with --json. Text from a server never reaches a terminal as a control sequence.
 
 import { printable, printableLines } from "../contract/text/printable.ts";
-import { asCell, COLUMN_GAP, type Column, cellsOf, tableLines } from "./cells.ts";
-import { cut } from "./text-width.ts";
+import { asCell, COLUMN_GAP, type Column, cellsOf, tableLines } from "./terminal/cells.ts";
+import { cut } from "./terminal/text-width.ts";
 
 export interface Sink {
   readonly write: (text: string) => void;

@@ -4,10 +4,10 @@ import type { WorkerResource } from "../contract/fleet/worker.ts";
 import type { QueueView } from "../contract/jobs/insight.ts";
 import type { JobResource } from "../contract/jobs/job.ts";
 import { MINUTE_MS, usdText } from "../contract/words/values.ts";
-import { type Column, tableLines } from "./cells.ts";
 import { type Sample, samplesOf, sumOf } from "./metrics-text.ts";
 import type { ScreenLine } from "./output.ts";
-import { when } from "./when.ts";
+import { type Column, tableLines } from "./terminal/cells.ts";
+import { when } from "./terminal/when.ts";
 
 /** Sums since the tenant began, which only grow. */
 interface Totals {

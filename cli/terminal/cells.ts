@@ -1,6 +1,6 @@
 // Tables of text: how a value becomes a cell, and cells become lines. No text of others keeps control characters.
 
-import { printable } from "../contract/text/printable.ts";
+import { printable } from "../../contract/text/printable.ts";
 import { cut, padded, widthOf } from "./text-width.ts";
 import { When } from "./when.ts";
 

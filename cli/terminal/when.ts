@@ -1,6 +1,6 @@
 // An instant in a table or a record: relative words on a terminal, the instant itself in a pipe.
 
-import { relative } from "../contract/text/time-words.ts";
+import { relative } from "../../contract/text/time-words.ts";
 
 export class When {
   readonly at: string;

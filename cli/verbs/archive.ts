@@ -1,8 +1,8 @@
 // The archive: its days, and their jobs for other tools.
 
 import type { ArchiveDay } from "../../contract/archive.ts";
-import type { Column } from "../cells.ts";
 import { STANDARD } from "../local-file.ts";
+import type { Column } from "../terminal/cells.ts";
 import type { Verb } from "../verb.ts";
 import { writeAnswer } from "../write-answer.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";

@@ -1,7 +1,7 @@
 // The audit log.
 
+import { when } from "../terminal/when.ts";
 import type { Verb } from "../verb.ts";
-import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 import { SINCE_UNTIL } from "./span.ts";
 

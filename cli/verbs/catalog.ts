@@ -1,8 +1,8 @@
 // The catalog.
 
 import type { SubscriptionResource } from "../../contract/catalog.ts";
+import { when } from "../terminal/when.ts";
 import type { Context, Verb } from "../verb.ts";
-import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const ID = { name: "id", says: "the subscription's id" } as const;

@@ -2,11 +2,11 @@
 
 import path from "node:path";
 import type { FileResource } from "../../contract/file.ts";
-import type { Column } from "../cells.ts";
 import { openLocal, STANDARD } from "../local-file.ts";
 import { countedBlob, Progress } from "../progress.ts";
+import type { Column } from "../terminal/cells.ts";
+import { when } from "../terminal/when.ts";
 import type { Verb } from "../verb.ts";
-import { when } from "../when.ts";
 import { fetchFile } from "../write-answer.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 

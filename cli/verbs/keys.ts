@@ -4,8 +4,8 @@ import type { KeyAnswer } from "../../contract/access/key.ts";
 import { ROLES } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
+import { when } from "../terminal/when.ts";
 import type { Verb } from "../verb.ts";
-import { when } from "../when.ts";
 import { LIMIT_FLAGS, limitsFrom } from "./key-limits.ts";
 
 /** Prints only the key to stdout, so that a script can store it. */

@@ -3,8 +3,8 @@
 import type { KillswitchResource } from "../../contract/killswitch.ts";
 import { KILLSWITCH_LEVELS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
+import { when } from "../terminal/when.ts";
 import type { Context, Verb } from "../verb.ts";
-import { when } from "../when.ts";
 
 const confirmedOf = ({ confirmed_workers, workers_to_confirm }: KillswitchResource): string =>
   `${confirmed_workers} of ${workers_to_confirm}`;

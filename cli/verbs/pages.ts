@@ -2,10 +2,10 @@
 
 import type { Listing } from "../../contract/client/listing.ts";
 import { MAX_PAGE } from "../../contract/words/values.ts";
-import type { Column } from "../cells.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import type { Output } from "../output.ts";
+import type { Column } from "../terminal/cells.ts";
 import type { Flag } from "../verb.ts";
 
 export const PAGE_FLAGS = {

@@ -2,8 +2,8 @@
 
 import type { PersonResource } from "../../contract/access/person.ts";
 import type { SignInResource } from "../../contract/access/sign-in.ts";
+import { when } from "../terminal/when.ts";
 import type { Context, Verb } from "../verb.ts";
-import { when } from "../when.ts";
 
 const ID = { name: "id", says: "the person's id, as in `people list`" } as const;
 

@@ -2,8 +2,8 @@
 
 import { UsageError } from "../failure.ts";
 import { readKey } from "../read-key.ts";
+import { when } from "../terminal/when.ts";
 import type { Verb } from "../verb.ts";
-import { when } from "../when.ts";
 
 const PROVIDER = { name: "provider", says: "its name in the catalog, such as openai" };
 

@@ -2,8 +2,8 @@
 
 import { PRIORITIES, TIERS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
+import { when } from "../terminal/when.ts";
 import type { Verb } from "../verb.ts";
-import { when } from "../when.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 import { SINCE_UNTIL } from "./span.ts";
 

@@ -2,9 +2,9 @@
 
 import type { NewScheduleRequest, ScheduleResource } from "../../contract/schedule.ts";
 import { PRIORITIES, TIERS } from "../../contract/words/values.ts";
-import type { Column } from "../cells.ts";
+import type { Column } from "../terminal/cells.ts";
+import { when } from "../terminal/when.ts";
 import type { Context, Verb } from "../verb.ts";
-import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 

@@ -1,9 +1,9 @@
 // Webhooks.
 
 import type { NewWebhookRequest, WebhookResource } from "../../contract/webhook.ts";
-import type { Column } from "../cells.ts";
+import type { Column } from "../terminal/cells.ts";
+import { when } from "../terminal/when.ts";
 import type { Context, Verb } from "../verb.ts";
-import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const ID = { name: "id", says: "the webhook's id" } as const;

@@ -5,8 +5,8 @@ import { UsageError } from "../../cli/failure.ts";
 import { helpAbout } from "../../cli/help.ts";
 import { Output } from "../../cli/output.ts";
 import { parse } from "../../cli/parse.ts";
+import { when } from "../../cli/terminal/when.ts";
 import { VERBS } from "../../cli/verbs.ts";
-import { when } from "../../cli/when.ts";
 
 const parsed = (...argv: string[]) => parse(argv, VERBS);
 

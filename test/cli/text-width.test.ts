@@ -1,8 +1,8 @@
 // How wide texts are on a terminal, and the tables and cuts that follow from it.
 
 import { describe, expect, it } from "vitest";
-import { tableLines } from "../../cli/cells.ts";
-import { cut, widthOf } from "../../cli/text-width.ts";
+import { tableLines } from "../../cli/terminal/cells.ts";
+import { cut, widthOf } from "../../cli/terminal/text-width.ts";
 
 describe("a text's width", () => {
   it.each([

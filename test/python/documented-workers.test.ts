@@ -1,24 +1,17 @@
 // The examples of docs/write-a-worker.md run as they stand, with stand-ins for the models.
 
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { WHEEL_NAME } from "../../contract/words/wheel.ts";
+import { lacks } from "../support/python.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAIN = path.join(ROOT, "worker/main.ts");
 
-const lacksPython = (() => {
-  try {
-    execFileSync("python3", ["--version"], { stdio: "ignore" });
-    return false;
-  } catch {
-    console.warn("The documented workers in Python are skipped: there is no python3 on this machine.");
-    return true;
-  }
-})();
+const lacksPython = lacks(["--version"], "python3");
 
 const STAND_INS: Readonly<Record<string, string>> = {
   "whisper.py": `

@@ -118,12 +118,6 @@ def far(job, ctx):
 
 import { eventually } from "../support/eventually.ts";
 
-describe("the wheel", () => {
-  it("is the same bytes each time", () => {
-    expect(wheelOf().equals(wheelOf())).toBe(true);
-  });
-});
-
 describe.skipIf(lacksPython)("the Python package", () => {
   let folder: string;
   let server: SelfHosted;

@@ -5,9 +5,9 @@ import path from "node:path";
 
 export const PYTHON: string = process.env.SIGNALBOX_PYTHON ?? "python3";
 
-export const lacks = (args: readonly string[]): boolean => {
+export const lacks = (args: readonly string[], python = PYTHON): boolean => {
   try {
-    execFileSync(PYTHON, args, { stdio: "ignore" });
+    execFileSync(python, args, { stdio: "ignore" });
     return false;
   } catch {
     return true;

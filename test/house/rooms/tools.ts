@@ -5,8 +5,13 @@ import type { Room } from "./room.ts";
 export const TOOLS_ROOMS: readonly Room[] = [
   // It also runs in browsers.
   { places: ["sdk"], may: ["contract/*"], packages: [] },
-  { places: ["cli"], may: ["contract/*", "sdk"], packages: ["node:"] },
-  { places: ["cli/verbs"], may: ["contract/*", "worker", "worker/session", "sdk", "cli"], packages: ["node:"] },
+  { places: ["cli/terminal"], may: ["contract/*"], packages: [] },
+  { places: ["cli"], may: ["contract/*", "sdk", "cli/terminal"], packages: ["node:"] },
+  {
+    places: ["cli/verbs"],
+    may: ["contract/*", "worker", "worker/session", "sdk", "cli", "cli/terminal"],
+    packages: ["node:"],
+  },
   { places: ["cli/main.ts", "cli/verbs.ts"], may: ["contract/*", "sdk", "cli", "cli/verbs"], packages: ["node:"] },
   // What the server needs when it starts from a checkout, and the scripts, too.
   {
