@@ -57,7 +57,7 @@ export const rolesWith = (permission: Permission): readonly Role[] => [...HOLDER
 export const authorize = (role: Role, needed: Permission): Result<Role, Refusal> => {
   const holders: readonly Role[] = HOLDERS[needed];
   if (holders.includes(role)) return ok(role);
-  const detail = `this needs a key with role ${holders.filter((one) => one !== "worker" && one !== "client").join(" or ")}; yours has role ${role}`;
+  const detail = `this needs a key with role ${holders.join(" or ")}; yours has role ${role}`;
   return err({ code: "forbidden", detail });
 };
 

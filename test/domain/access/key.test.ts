@@ -60,6 +60,12 @@ describe("a role", () => {
     expect(detail("worker", "operate")).toMatchObject({
       error: { detail: "this needs a key with role admin or standard; yours has role worker" },
     });
+    expect(detail("viewer", "work")).toMatchObject({
+      error: { detail: "this needs a key with role admin or standard or worker; yours has role viewer" },
+    });
+    expect(detail("viewer", "ask")).toMatchObject({
+      error: { detail: "this needs a key with role admin or standard or client; yours has role viewer" },
+    });
   });
 });
 
