@@ -131,6 +131,20 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     await page.getByRole("region", { name: "Result" }).getByText('"text"').waitFor();
   });
 
+  it("a job's progress is shown as its worker reports it", async () => {
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Step by step", provider: "acme" });
+    const { lease } = await worker.start(id);
+    const { page, faults } = await world.open(`jobs/${id}`);
+    await page.getByText("Nothing yet.").waitFor();
+    for (const text of ["A third is done", "Two thirds are done"]) {
+      await world.call("POST", `/api/jobs/${id}/heartbeat`, { lease, progress: { text } });
+      await page.getByRole("region", { name: "Progress" }).getByText(text).waitFor();
+    }
+    await world.call("POST", `/api/jobs/${id}/complete`, { lease, result: "all of it" });
+    await page.getByRole("region", { name: "Result" }).getByText("all of it").waitFor();
+    expect(faults()).toEqual([]);
+  });
+
   it("a job's progress that is a text in an object is read as text", async () => {
     const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Slowly", provider: "acme" });
     const { lease } = await worker.start(id);

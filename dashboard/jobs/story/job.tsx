@@ -2,6 +2,7 @@
 
 import type { AttemptResource } from "../../../contract/jobs/insight.ts";
 import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
+import type { LiveJob } from "../../../contract/live.ts";
 import { api } from "../../api.ts";
 import { bytesText, shortened, withLocalTimes } from "../../format.ts";
 import { Empty, Loading, Page, Panel } from "../../parts/page.tsx";
@@ -189,6 +190,10 @@ const Ready = ({ job, events, attempts, reload }: Read & { reload: () => void })
   </Page>
 );
 
+/** A heartbeat brings progress and no other change: the socket's message has it, and nothing is read for it. */
+const withProgress = (job: JobResource, live: LiveJob | undefined): JobResource =>
+  live !== undefined && live.lease === job.lease && isOpen(job.status) ? { ...job, progress: live.progress } : job;
+
 export const JobPage = ({ id }: { id: string }) => {
   // Read again when the socket reports a change.
   const changed = jobs.value.get(id);
@@ -203,7 +208,7 @@ export const JobPage = ({ id }: { id: string }) => {
       return { job, events, attempts };
     },
   );
-  if (data !== null) return <Ready {...data} reload={reload} />;
+  if (data !== null) return <Ready {...data} job={withProgress(data.job, changed)} reload={reload} />;
   return (
     <Page title="Job" back={backOf(id)}>
       {error === null ? <Loading what="the job" /> : <Problem error={error} retry={reload} />}
