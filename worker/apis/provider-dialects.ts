@@ -1,5 +1,5 @@
-// How hosted providers are called, for the worker process and the coordinator's own calls: the header of the key, by
-// dialect, and the field names in which a provider differs. Addresses and APIs are in `providers/catalog`.
+// How providers are called, for the worker process and the coordinator's own calls: the header of the key, by dialect,
+// and the field names in which a provider or a local runtime differs. Addresses and APIs are in `providers/catalog`.
 
 export const ANTHROPIC_VERSION = "2023-06-01";
 
@@ -22,4 +22,6 @@ export const FIELD_NAMES: Readonly<Record<string, FieldNames>> = {
   // Its newer models refuse `max_tokens`; older ones take both names. The others are sampler settings of open models.
   openai: { renames: { max_tokens: "max_completion_tokens" }, lacks: ["top_k", "min_p", "repetition_penalty"] },
   mistral: { renames: { seed: "random_seed" }, lacks: ["stream_options"] },
+  // It ignores a name that it does not know.
+  llamacpp: { renames: { repetition_penalty: "repeat_penalty" } },
 };

@@ -1,7 +1,7 @@
 // Opens a runtime by its name: its API, address and key.
 
 import { APIS, type Api } from "../../contract/words/values.ts";
-import { KEY_HEADERS } from "../apis/provider-dialects.ts";
+import { FIELD_NAMES, KEY_HEADERS } from "../apis/provider-dialects.ts";
 import type { Backend } from "../calls/backend.ts";
 import { createChatRuntime } from "../calls/chat-runtime.ts";
 import type { Way } from "../calls/exchange.ts";
@@ -75,10 +75,11 @@ const openLocal = (name: string, provider: LocalProvider, options: OpenRuntimeOp
   };
   const places = new ApiPlaces(origin);
   const models = rememberedList(list, () => performance.now());
+  const urlOf = (api: Api) => places.urlOf(api);
   const runtime = createChatRuntime({
     name,
     address: origin,
-    backend: createOpenAiBackend({ way: localWay, name, baseUrl, key, urlOf: (api) => places.urlOf(api) }),
+    backend: createOpenAiBackend({ way: localWay, name, baseUrl, key, urlOf, ...FIELD_NAMES[name] }),
     models,
     checksAnswer: !provider.ignoresModel,
     classify: localWay.classify,

@@ -109,6 +109,14 @@ describe("an OpenAI-compatible runtime", () => {
     expect(body.messages[0]).toEqual({ role: "system", content: "Be brief." });
   });
 
+  test("settings of the input reach a local model under its runtime's own names, where it ignores OpenAI's", async () => {
+    const server = await serve(openai(["m"], () => ({ body: openaiStream("m", ["Hi"]) })));
+    await run(local("llamacpp", server.url), { input: { repetition_penalty: 1.2, top_k: 5 } });
+    const body = server.asked.at(-1)?.body;
+    expect(body).toMatchObject({ repeat_penalty: 1.2, top_k: 5 });
+    expect(body).not.toHaveProperty("repetition_penalty");
+  });
+
   test("a refusal is classified, asked only once, and does not give the key away", async () => {
     const body = { error: { message: `Incorrect API key provided: ${KEY}`, code: "invalid_api_key" } };
     const server = await serve(() => ({ status: 401, body }));
