@@ -134,6 +134,8 @@ describe("a file", () => {
     expect(await request(null, "GET", path)).toMatchObject({ status: 200, text: "linked" });
     const later = path.replace(/\.(\d{10})\./, (_: string, at: string) => `.${Number(at) + 1}.`);
     expect((await request(null, "GET", later)).status).toBe(404);
+    expect((await request(null, "GET", `${path}x`)).status).toBe(404);
+    expect((await request(null, "GET", path.slice(0, -1))).status).toBe(404);
     expect((await world.post(`/api/files/${id}/link`, { seconds: 86_401 })).status).toBe(400);
     await world.ok("DELETE", `/api/files/${id}`);
     expect((await request(null, "GET", path)).status).toBe(404);
@@ -151,6 +153,7 @@ describe("a file", () => {
       expect((await request(null, "GET", new URL(url).pathname)).text, name).toBe("named");
     };
     await named(`${"a".repeat(254)}😀`);
+    await named("50%25 ä+b (1)?#&=.txt");
     await named("..");
     await named(".");
   });

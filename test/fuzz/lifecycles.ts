@@ -201,8 +201,8 @@ export const lifeOfAFile = async (take: Take): Promise<void> => {
   await take({ operation: "GET /api/files/{id}", id, status: 200 });
   await take({ operation: "GET /api/files/{id}/content", id, status: 200 });
   const { url } = await take({ operation: "POST /api/files/{id}/link", id, status: 201 });
-  const link = new URL(String(url)).pathname.split("/")[2] ?? "";
-  await take({ operation: "GET /files/{link}/{name}", id: link, role: "none", status: 200 });
+  const [, , link = "", name = ""] = new URL(String(url)).pathname.split("/");
+  await take({ operation: "GET /files/{link}/{name}", path: { link, name }, role: "none", status: 200 });
   await take({ operation: "DELETE /api/files/{id}", id, status: 204 });
   await take({ operation: "GET /api/files/{id}/content", id, status: 404 });
 };

@@ -174,6 +174,7 @@ const followed = endpoint(
     const { fileId, tenant } = found;
     return inTurn(c, tenant, "sending", async () => {
       const file = unwrap(await withTenant(c.env, found, true, (stub) => remote(stub).fileOf(fileId)));
+      if (file.name.toWellFormed() !== params.name) throw new Refused(notFound("file", params.name));
       return sendContent(c, found, file);
     });
   },
