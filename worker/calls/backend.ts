@@ -8,7 +8,10 @@ import type { Api } from "../../contract/words/values.ts";
 import type { ChatBody } from "./chat-body.ts";
 import type { Outcome, RunOptions } from "./runtime.ts";
 
-export type Answering = Pick<RunOptions, "signal" | "emit" | "traceparent" | "isPassedOn" | "store" | "openFile">;
+export type Answering = Pick<
+  RunOptions,
+  "signal" | "emit" | "traceparent" | "isPassedOn" | "isRead" | "store" | "openFile"
+>;
 
 export type ClientRequest = {
   api: Api;

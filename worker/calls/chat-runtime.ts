@@ -67,7 +67,7 @@ const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
     run.onProgress({ output_chars: chars });
     return run.emit([writeEvent({ text })]);
   };
-  const answering = { signal: run.signal, traceparent: run.traceparent ?? null, emit };
+  const answering = { signal: run.signal, traceparent: run.traceparent ?? null, emit, isRead: true };
   const outcome = await runtime.backend.chat({ model: choice.model, ...built.body }, answering);
   if (!outcome.ok) return outcome;
   const { ok: _ok, result: whole, ...spent } = outcome;

@@ -52,7 +52,7 @@ export type Exchange = {
 
 export const exchange = async (
   request: Exchange,
-  run: Pick<RunOptions, "signal" | "emit" | "traceparent" | "isPassedOn" | "store">,
+  run: Pick<RunOptions, "signal" | "emit" | "traceparent" | "isPassedOn" | "isRead" | "store">,
 ): Promise<Outcome> => {
   // Also ends the reading if the answer is refused halfway.
   const done = new AbortController();
@@ -75,7 +75,7 @@ export const exchange = async (
     }
     const isStream = /text\/event-stream/i.test(response.headers.get("content-type") ?? "");
     if (!isStream || request.dialect.assemble === null) {
-      const whole = await readWhole(request, response, run.store);
+      const whole = await readWhole(request, response, run);
       return counted(request, whole, (result) => spentOnAnswer(inputTokens(request), result));
     }
     const told = request.dialect.assemble();

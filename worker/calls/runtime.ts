@@ -54,6 +54,8 @@ export type RunOptions = {
   emit: (events: readonly string[]) => Promise<void> | undefined;
   /** Its client has it as events, and nobody asks for its result: above 1 MiB none is kept. */
   isPassedOn?: boolean;
+  /** The result is what the answer says: one that is no stream is held, as much of it as of one in events. */
+  isRead?: boolean;
   /** Keeps an answer that no report carries: over 1 MiB, or not JSON. Without it such an answer fails its job. */
   store?: (bytes: AsyncIterable<Uint8Array>, contentType: string) => Promise<Stored>;
   /** Opens a file of the job. */

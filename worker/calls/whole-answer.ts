@@ -1,5 +1,5 @@
 // An answer that is no stream. Up to 1 MiB of JSON is the job's result; anything else passes to where results are kept
-// while it arrives, and only what it spent is read.
+// while it arrives, and only what it spent is read. An ordinary job's is held: its result is what it says.
 
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { MAX_RESULT_BYTES } from "../../contract/words/field.ts";
@@ -17,6 +17,7 @@ import {
 
 export type Reader = {
   dialect: Dialect;
+  way: { maxResultBytes?: number };
   /** The failure for an error in the answer, worded for the caller. */
   explain: (failure: { body?: unknown }) => JobFailure;
 };
@@ -35,7 +36,7 @@ export class AnswerTooLarge extends Error {}
 export const readWhole = async (
   reader: Reader,
   response: RuntimeAnswer,
-  store: Store | undefined,
+  { store, isRead }: Pick<RunOptions, "store" | "isRead">,
 ): Promise<Outcome> => {
   const type = response.headers.get("content-type") ?? "";
   const pieces = piecesOf(response);
@@ -47,9 +48,10 @@ export const readWhole = async (
     );
     return kept.ok ? { ok: true, result: null, stored: kept.file } : failed(kept.error);
   }
-  const { start, isWhole } = await startOf(pieces);
+  const heldBytes = isRead ? (reader.way.maxResultBytes ?? MAX_LARGE_RESULT_BYTES) : MAX_RESULT_BYTES;
+  const { start, isWhole } = await startOf(pieces, heldBytes);
   if (isWhole) return resultOf(reader, parseJson(new TextDecoder().decode(Buffer.concat(start))));
-  if (store === undefined) return failed(resultTooLarge());
+  if (store === undefined) return failed(resultTooLarge(heldBytes));
   return storeJson(reader, start, pieces, store);
 };
 
@@ -79,8 +81,11 @@ const resultOf = ({ dialect, explain }: Reader, result: unknown): Outcome => {
   return { ok: true, result, ...dialect.spentOf(result) };
 };
 
-/** What a report may carry, or the beginning of more. */
-const startOf = async (pieces: AsyncIterator<Uint8Array>): Promise<{ start: Uint8Array[]; isWhole: boolean }> => {
+/** All of it, or the beginning of more than is held. */
+const startOf = async (
+  pieces: AsyncIterator<Uint8Array>,
+  heldBytes: number,
+): Promise<{ start: Uint8Array[]; isWhole: boolean }> => {
   const start: Uint8Array[] = [];
   let bytes = 0;
   for (;;) {
@@ -88,7 +93,7 @@ const startOf = async (pieces: AsyncIterator<Uint8Array>): Promise<{ start: Uint
     if (done) return { start, isWhole: true };
     start.push(value);
     bytes += value.byteLength;
-    if (bytes > MAX_RESULT_BYTES) return { start, isWhole: false };
+    if (bytes > heldBytes) return { start, isWhole: false };
   }
 };
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { MAX_RESULT_BYTES } from "../../../contract/words/field.ts";
 import type { Progress } from "../../../worker/calls/runtime.ts";
 import { event, openaiStream } from "../runtimes/fake-runtime.ts";
 import { hosted, KEY, local, openai, run, serve, USAGE } from "./chat-fixture.ts";
@@ -29,6 +30,14 @@ describe("an OpenAI-compatible runtime", () => {
     const emitted: string[] = [];
     await run(local("vllm", server.url), { model: "m1" }, { emit: (events) => void emitted.push(...events) });
     expect(emitted.join("")).toContain('"Hello');
+  });
+
+  test("that answers whole, although it was asked for a stream, may say as much as in events", async () => {
+    const content = "x".repeat(MAX_RESULT_BYTES);
+    const body = { model: "m1", choices: [{ index: 0, message: { content }, finish_reason: "stop" }], usage: USAGE };
+    const server = await serve(openai(["m1"], () => ({ body })));
+    const outcome = await run(local("vllm", server.url), { model: "m1" });
+    expect(outcome).toMatchObject({ ok: true, result: { text: content }, usage: { output_tokens: 2 } });
   });
 
   test.each([
