@@ -75,8 +75,12 @@ const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
   if (result === null) return failed(classifyFailure({ body: NO_CHAT }, Date.now()), spent);
   // Nobody has seen a part of it: it is asked for again.
   if (result.finish_reason === null) return failed(BROKEN_OFF, spent);
-  const told: Outcome = { ok: true, result, ...spent };
-  return runtime.checksAnswer ? checkAnswer(choice.model, told) : told;
+  const answer: Outcome = { ok: true, result, ...spent };
+  const told = runtime.checksAnswer ? checkAnswer(choice.model, answer) : answer;
+  // Of an answer that was no stream, the job's readers have had nothing yet.
+  const isUnsaid = chars === 0 && result.text !== "" && task.job?.stream === true;
+  if (told.ok && isUnsaid) await run.emit([writeEvent({ text: result.text })]);
+  return told;
 };
 
 /** The text that a chat chunk adds to the answer. */
@@ -96,7 +100,7 @@ const plainText = (content: unknown): string => {
 };
 
 /** An ordinary job's result: the text or the tool calls, and why the answer ended. Null: this is no chat's answer. */
-const plainResult = (completion: unknown): JsonObject | null => {
+const plainResult = (completion: unknown): (JsonObject & { text: string }) | null => {
   const { choices, model } = objectOf(completion);
   const [choice] = Array.isArray(choices) ? choices : [];
   if (!isObject(choice)) return null;

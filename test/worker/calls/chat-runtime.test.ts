@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MAX_RESULT_BYTES } from "../../../contract/words/field.ts";
 import type { Progress } from "../../../worker/calls/runtime.ts";
+import { assignedJob } from "../job-fixture.ts";
 import { event, openaiStream } from "../runtimes/fake-runtime.ts";
 import { hosted, KEY, local, openai, run, serve, USAGE } from "./chat-fixture.ts";
 
@@ -36,8 +37,14 @@ describe("an OpenAI-compatible runtime", () => {
     const content = "x".repeat(MAX_RESULT_BYTES);
     const body = { model: "m1", choices: [{ index: 0, message: { content }, finish_reason: "stop" }], usage: USAGE };
     const server = await serve(openai(["m1"], () => ({ body })));
-    const outcome = await run(local("vllm", server.url), { model: "m1" });
+    const emitted: string[] = [];
+    const emit = (events: readonly string[]) => void emitted.push(...events);
+    const outcome = await run(local("vllm", server.url), { model: "m1" }, { emit });
     expect(outcome).toMatchObject({ ok: true, result: { text: content }, usage: { output_tokens: 2 } });
+    expect(emitted).toEqual([]);
+    const job = assignedJob({ id: "j", stream: true });
+    await run(local("vllm", server.url), { model: "m1", job }, { emit });
+    expect(emitted.join("")).toContain(`{"text":"${content}"}`);
   });
 
   test.each([
