@@ -22,8 +22,12 @@ const IMMATERIAL = new Set([
   "service_tier",
 ]);
 
-/** Values that ask for the default behaviour. */
-const NEUTRAL: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+type Neutral = (value: unknown, kind: ConvertedKind) => boolean;
+
+/** Values that ask for the default behaviour. Gemini's models have other defaults for sampling, each its own. */
+const NEUTRAL: ReadonlyMap<string, Neutral> = new Map<string, Neutral>([
+  ["temperature", (value, kind) => value === 1 && kind === "anthropic"],
+  ["top_p", (value, kind) => value === 1 && kind === "anthropic"],
   ["n", (value) => value === 1],
   ["logprobs", (value) => value === false],
   ["presence_penalty", (value) => value === 0],
@@ -31,7 +35,7 @@ const NEUTRAL: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["parallel_tool_calls", (value) => value === true],
   ["logit_bias", (value) => isObject(value) && Object.keys(value).length === 0],
   ["modalities", (value) => Array.isArray(value) && value.length === 1 && value[0] === "text"],
-] as const);
+]);
 
 type Carry = (value: never, kind: ConvertedKind) => Partial<CallOptions>;
 
@@ -65,7 +69,7 @@ const CARRIED: ReadonlyMap<string, Carry> = new Map<string, Carry>([
 export const convertRequest = (body: JsonObject, kind: ConvertedKind): CallOptions => {
   let options: Partial<CallOptions> = {};
   for (const [field, value] of Object.entries(body)) {
-    if (value === null || value === undefined || IMMATERIAL.has(field) || NEUTRAL.get(field)?.(value)) continue;
+    if (value === null || value === undefined || IMMATERIAL.has(field) || NEUTRAL.get(field)?.(value, kind)) continue;
     const carry = CARRIED.get(field);
     if (carry === undefined) throw cannot(field, kind);
     options = { ...options, ...carry(value as never, kind) };

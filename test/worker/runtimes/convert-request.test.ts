@@ -29,6 +29,14 @@ describe("a request", () => {
     expect(converted({ n: 1, logprobs: false, logit_bias: {}, modalities: ["text"] })).toEqual(converted({}));
   });
 
+  // Anthropic's newest models take neither, and the others not both.
+  test("whose sampling is Anthropic's default anyway does not ask Anthropic for it", () => {
+    const body = { messages, temperature: 1, top_p: 1 };
+    expect(convertRequest(body, "anthropic")).toEqual(convertRequest({ messages }, "anthropic"));
+    expect(convertRequest({ ...body, temperature: 0.3 }, "anthropic")).toMatchObject({ temperature: 0.3 });
+    expect(convertRequest(body, "gemini")).toMatchObject({ temperature: 1, topP: 1 });
+  });
+
   test.each([true, false])("says of a tool whether its schema is strict: %s", (strict) => {
     const tool = { type: "function", function: { name: "look", parameters: { type: "object" }, strict } };
     expect(converted({ tools: [tool] }).tools).toEqual([
