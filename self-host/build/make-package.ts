@@ -41,9 +41,12 @@ Worker, command line and SDK of the Signalbox coordinator that served this packa
                                               # import { serve } from "signalbox/worker"
 `;
 
-/** CommonJS packages inside the bundle load Node's modules by \`require\`. */
+/**
+ * CommonJS packages inside the bundle load Node's modules by `require`, for which any place will do: bundled again as
+ * CommonJS, a module has no address.
+ */
 const REQUIRE =
-  'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);';
+  'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url ?? process.execPath);';
 
 /** Node prints the whole line that an error comes from. */
 const MAX_LINE_CHARS = 160;

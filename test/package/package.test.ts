@@ -5,6 +5,7 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/words/version.ts";
@@ -141,7 +142,16 @@ await worker.drain();
 await serve({}, () => 1);
 `;
     writeFileSync(path.join(folder, "empty/use.mts"), source);
-    const flags = ["--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom,dom.asynciterable"];
+    const flags = [
+      "--strict",
+      "--exactOptionalPropertyTypes",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2022",
+      "--lib",
+      "es2023,dom,dom.asynciterable",
+    ];
     const checked = await run(path.join(ROOT, "node_modules/.bin/tsc"), [
       "--noEmit",
       ...flags,
@@ -236,6 +246,24 @@ await serve({}, () => 1);
     },
     TIMEOUT_MS,
   );
+
+  it.each(["esm", "cjs"] as const)("serves in a program that is bundled as %s", async (format) => {
+    const folderOfProgram = path.join(folder, "empty");
+    const contents = `import { serve } from "signalbox/worker";
+void serve({ provider: "bundled-${format}" }, (job) => job.prompt.toUpperCase());`;
+    const outfile = path.join(folderOfProgram, `bundled-${format}.${format === "cjs" ? "cjs" : "mjs"}`);
+    const stdin = { contents, resolveDir: folderOfProgram };
+    await build({ stdin, outfile, bundle: true, platform: "node", format, logLevel: "silent" });
+    const worker = spawn("node", [outfile], { env: { ...environment, ...withKey() }, stdio: "inherit" });
+    const exited = untilExit(worker);
+    try {
+      const ran = await signalbox(["run", "hello", "--provider", `bundled-${format}`, "--wait"], withKey());
+      expect(ran).toMatchObject({ code: 0, out: "HELLO\n" });
+    } finally {
+      worker.kill("SIGTERM");
+    }
+    expect(await exited).toBe(0);
+  });
 
   it("prints the whole answer of a worker that tells nothing while it writes", async () => {
     const { workers, jobs } = createClient({ url: server.url, key: server.adminKey });
