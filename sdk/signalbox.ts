@@ -16,7 +16,7 @@ export type { JobResource, NewJobRequest } from "../contract/jobs/job.ts";
 export type { JobStreamEvent } from "./job-stream.ts";
 export { verifyWebhook, type WebhookEvent, WebhookRefused } from "./verify-webhook.ts";
 
-export type SignalboxOptions = Partial<ClientOptions>;
+export type SignalboxOptions = Omit<ClientOptions, "url"> & { readonly url?: string | undefined };
 
 export type RunOptions = KeyedOptions;
 

@@ -132,12 +132,16 @@ const upper = (job: Job) => job.prompt.toUpperCase();
 const worker = await serve({ provider: "up", models: ["m"], concurrency: 2 }, async (job, context) => {
   await context.emit("a");
   context.progress(0.5, "half");
-  context.usage({ input_tokens: 1, output_tokens: 2 });
+  context.usage({ input_tokens: 1, output_tokens: 2, cached_input_tokens: undefined });
   if (context.signal.aborted) throw new Retry("busy", { afterSeconds: 5 });
   if (job.attempt > 3) throw new Fail("bad", "no");
   return upper(job);
 });
 await worker.drain();
+const unset = {} as Record<string, string | undefined>;
+const fromSettings = { url: unset.URL, key: unset.KEY };
+new Signalbox(fromSettings);
+await serve({ ...fromSettings, provider: "up", instance: unset.NAME, concurrency: undefined, tier: undefined }, () => 1);
 // @ts-expect-error: a worker has a provider
 await serve({}, () => 1);
 `;

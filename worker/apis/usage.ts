@@ -3,8 +3,8 @@
 export type Usage = {
   input_tokens: number;
   output_tokens: number;
-  cached_input_tokens?: number;
-  reasoning_tokens?: number;
+  cached_input_tokens?: number | undefined;
+  reasoning_tokens?: number | undefined;
 };
 
 /** What a job counts; a library's own usage has other counts beside these. */

@@ -7,23 +7,23 @@ import type { JobFacts } from "../job-facts.ts";
 
 export type ServeOptions = {
   /** The coordinator; default SERVICE_API_URL, else http://127.0.0.1:8787. */
-  url?: string;
+  url?: string | undefined;
   /** A key of role worker or standard; default SERVICE_API_KEY. */
-  key?: string;
+  key?: string | undefined;
   /** What jobs ask for. */
   provider: string;
   /** This worker's name, the same after a restart; default: the machine's name and the provider. */
-  instance?: string;
+  instance?: string | undefined;
   /** Absent: any model. */
-  models?: readonly string[];
-  tags?: readonly string[];
+  models?: readonly string[] | undefined;
+  tags?: readonly string[] | undefined;
   /** The front-door APIs that the handler answers; absent: ordinary jobs only. */
-  apis?: readonly Api[];
+  apis?: readonly Api[] | undefined;
   /** Jobs at the same time; default 1. */
-  concurrency?: number;
-  tier?: Tier;
+  concurrency?: number | undefined;
+  tier?: Tier | undefined;
   /** Where the worker's own messages go; default: stderr. */
-  log?: (line: string) => void;
+  log?: ((line: string) => void) | undefined;
 };
 
 export type JobFile = {
@@ -72,7 +72,7 @@ export class Retry extends Error {
   override readonly name = "Retry";
   readonly afterSeconds: number | null;
 
-  constructor(message: string, { afterSeconds }: { afterSeconds?: number } = {}) {
+  constructor(message: string, { afterSeconds }: { afterSeconds?: number | undefined } = {}) {
     super(message);
     this.afterSeconds = afterSeconds ?? null;
   }
