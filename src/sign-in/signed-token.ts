@@ -8,7 +8,10 @@ import { askUnlessFailing, Remembered } from "./remembered.ts";
 
 /** How far a clock may be off. */
 export const CLOCK_TOLERANCE_SECONDS = 300;
-/** An unknown key id has the keys fetched again, but not more often than this. */
+/**
+ * An unknown key id, and a signature that does not fit (a new key without an id, or under its old one), have the keys
+ * fetched again, but not more often than this.
+ */
 const REFETCH_AFTER_MS = 30_000;
 /** OpenID Connect Core 1.0, section 2. It is kept with each person. */
 const MAX_SUBJECT_CHARS = 255;
@@ -74,16 +77,24 @@ export const verifyToken = async (
   nowAt: number = Date.now(),
 ): Promise<JWTPayload & { readonly sub: string }> => {
   const keys = keySetAt(jwksUrl, fetch);
-  const { payload } = await jwtVerify(token, keys, {
-    issuer,
-    audience,
-    algorithms: ALGORITHMS,
-    clockTolerance: CLOCK_TOLERANCE_SECONDS,
-    requiredClaims: ["exp", "sub"],
-    currentDate: new Date(nowAt),
-  }).catch((error: unknown) => {
-    throw explained(error);
-  });
+  const verified = () =>
+    jwtVerify(token, keys, {
+      issuer,
+      audience,
+      algorithms: ALGORITHMS,
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      requiredClaims: ["exp", "sub"],
+      currentDate: new Date(nowAt),
+    });
+  const { payload } = await verified()
+    .catch(async (error: unknown) => {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed) || keys.coolingDown) throw error;
+      await keys.reload();
+      return verified();
+    })
+    .catch((error: unknown) => {
+      throw explained(error);
+    });
   if (payload.iat !== undefined && payload.iat > nowAt / 1000 + CLOCK_TOLERANCE_SECONDS)
     throw new IdentityError("the token is from the future: a clock is wrong");
   if (typeof payload.sub !== "string" || payload.sub === "")

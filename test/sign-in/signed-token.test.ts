@@ -91,6 +91,31 @@ describe("a signed token", () => {
     vi.useRealTimers();
   });
 
+  it("of a new key without an id, or under the id of the old one, has the keys fetched again, too", async () => {
+    for (const kid of [undefined, "one"]) {
+      const published = (pair: Pair) =>
+        exportJWK(pair.publicKey).then((key) => ({ keys: [{ ...key, kid, use: "sig" }] }));
+      let answer = await published(ours);
+      const fetch = vi.fn(async () => Response.json(answer));
+      const expected = { jwksUrl: `https://id.example/renewed/${kid}`, issuer: ISSUER, audience: AUDIENCE };
+      const take = async (by: Pair) => {
+        const token = new SignJWT({ sub: "ada", iss: ISSUER, aud: AUDIENCE, exp: SECONDS + 60 });
+        const header = kid === undefined ? { alg: "RS256" } : { alg: "RS256", kid };
+        const signedToken = await token.setProtectedHeader(header).sign(by.privateKey);
+        return verifyToken(signedToken, expected, fetch, NOW).catch((error: Error) => error.message);
+      };
+      expect(await take(ours)).toMatchObject({ sub: "ada" });
+      answer = await published(theirs);
+      expect(await take(theirs)).toContain("signature");
+      expect(fetch.mock.calls.length).toBe(1);
+      vi.useFakeTimers({ now: Date.now() + 31_000 });
+      expect(await take(theirs)).toMatchObject({ sub: "ada" });
+      for (let times = 0; times < 5; times += 1) expect(await take(ours)).toContain("signature");
+      expect(fetch.mock.calls.length).toBe(2);
+      vi.useRealTimers();
+    }
+  });
+
   it("has what is no list of keys asked for once a second, too", async () => {
     let answer: unknown = { keys: "none" };
     const fetch = vi.fn(async () => Response.json(answer));
