@@ -38,7 +38,7 @@ const keyOf = ({ provider, model, tags, api, excluded_providers: excluded }: Que
 const splitTags = (tags: string): string[] => tags.split(",").map((tag) => tag.trim());
 
 export class Watch {
-  readonly #terms: WakeTerms;
+  #terms: WakeTerms;
   #groups: readonly QueueGroup[] = [];
   /** Groups that were announced, and when. */
   readonly #toldAt = new Map<string, number>();
@@ -58,6 +58,11 @@ export class Watch {
     } else if (message.type === "queue.updated") this.#groups = message.queue.groups;
     else if (message.type === "worker.updated") this.#look(message.worker, nowAt);
     else if (message.type === "worker.forgotten") this.#idle.delete(message.instance);
+  }
+
+  /** From now on these times count. */
+  wait(times: Pick<WakeTerms, "afterMs" | "idleMs">): void {
+    this.#terms = { ...this.#terms, ...times };
   }
 
   /** What is to be done now; each once, and for jobs that still wait again after five minutes. */

@@ -14,10 +14,16 @@ import { type CapacityEvent, environmentOf, Watch } from "../wake.ts";
 const LOOK_EVERY_MS = 1_000;
 const PING_EVERY_MS = 20_000;
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
-const AFTER_SECONDS = 10;
-const IDLE_SECONDS = 900;
+/** Until the config was read: its defaults. */
+const USUAL = { afterMs: 10_000, idleMs: 900_000 } as const;
 /** The socket's answer to a key that may not watch. */
 const REFUSED = /Unexpected server response: (401|403)/;
+
+/** null: as the config says. */
+interface Times {
+  readonly afterMs: number | null;
+  readonly idleMs: number | null;
+}
 
 /** Runs one command at a time: while it runs, the next would do the same. */
 class Commands {
@@ -46,13 +52,28 @@ class Commands {
   }
 }
 
+/** How long jobs and workers wait: the flags, else the config's times for the same webhooks, as far as it can be read. */
+const follow = async ({ client, signal }: Context, watch: Watch, given: Times): Promise<void> => {
+  if (given.afterMs !== null && given.idleMs !== null) return;
+  const { capacity } = (await client().config.get({ signal })).document;
+  watch.wait({
+    afterMs: given.afterMs ?? capacity.after_seconds * 1000,
+    idleMs: given.idleMs ?? capacity.idle_seconds * 1000,
+  });
+};
+
 /** Watches over one socket until it ends. */
-const watchOnce = async (context: Context, watch: Watch): Promise<void> => {
+const watchOnce = async (context: Context, watch: Watch, given: Times): Promise<void> => {
   // Loaded when it is needed: other commands start without it.
   const { openSocket } = await import("../../worker/session/coordinator-socket.ts");
   const { url: apiUrl, key: apiKey = "" } = loginOf(context.env);
   const socket = openSocket({ apiUrl, apiKey }, "/live", MAX_FRAME_BYTES);
-  socket.once("open", () => context.output.say(`Watches ${apiUrl}.`));
+  // What cannot be read now is read with the next ping.
+  const followConfig = () => void follow(context, watch, given).catch(() => undefined);
+  socket.once("open", () => {
+    context.output.say(`Watches ${apiUrl}.`);
+    followConfig();
+  });
   const stop = (): void => socket.terminate();
   context.signal.addEventListener("abort", stop);
   let isAlive = true;
@@ -60,6 +81,7 @@ const watchOnce = async (context: Context, watch: Watch): Promise<void> => {
     if (!isAlive) return stop();
     isAlive = false;
     socket.send("ping");
+    followConfig();
   }, PING_EVERY_MS);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -85,10 +107,10 @@ const watchOnce = async (context: Context, watch: Watch): Promise<void> => {
 };
 
 /** Again and again: after a lost connection the next begins with a snapshot. */
-const watchOn = async (context: Context, watch: Watch): Promise<void> => {
+const watchOn = async (context: Context, watch: Watch, given: Times): Promise<void> => {
   for (let failures = 0; !context.signal.aborted; failures += 1) {
     const startedAt = Date.now();
-    const trouble = await watchOnce(context, watch).then(
+    const trouble = await watchOnce(context, watch, given).then(
       () => "the connection ended",
       ({ message }: Error) => message,
     );
@@ -100,9 +122,10 @@ const watchOn = async (context: Context, watch: Watch): Promise<void> => {
   }
 };
 
-const secondsOf = (given: number | undefined, usual: number, flag: string): number => {
-  if (given !== undefined && given < 0) throw new UsageError(`--${flag} takes a number of seconds`);
-  return (given ?? usual) * 1000;
+const msOf = (given: number | undefined, flag: string): number | null => {
+  if (given === undefined) return null;
+  if (given < 0) throw new UsageError(`--${flag} takes a number of seconds`);
+  return given * 1000;
 };
 
 export const wakeCommand: Verb = {
@@ -118,8 +141,8 @@ export const wakeCommand: Verb = {
     broadcast: { takes: "address", says: "the network that it is in (255.255.255.255), with a port if it is not 9" },
     run: { takes: "command", says: "a command for the shell, when jobs wait and no worker may have them" },
     idle: { takes: "command", says: "a command for the shell, when a worker has been without work for long enough" },
-    after: { takes: "seconds", says: `how long jobs wait before (${AFTER_SECONDS})` },
-    "idle-after": { takes: "seconds", says: `how long a worker is without work before (${IDLE_SECONDS})` },
+    after: { takes: "seconds", says: "how long jobs wait before (capacity.after_seconds of the config)" },
+    "idle-after": { takes: "seconds", says: "how long a worker is without work before (capacity.idle_seconds)" },
   },
   run: async (context, input) => {
     const macs = input.texts("mac").map(macOf);
@@ -127,10 +150,14 @@ export const wakeCommand: Verb = {
     const [run, idle] = [input.text("run"), input.text("idle")];
     if (macs.length === 0 && run === undefined && idle === undefined)
       throw new UsageError("give --mac, --run or --idle: what to do when work waits, or is over");
+    const given = {
+      afterMs: msOf(input.number("after"), "after"),
+      idleMs: msOf(input.number("idle-after"), "idle-after"),
+    };
     const watch = new Watch({
       tags: input.texts("tag"),
-      afterMs: secondsOf(input.number("after"), AFTER_SECONDS, "after"),
-      idleMs: secondsOf(input.number("idle-after"), IDLE_SECONDS, "idle-after"),
+      afterMs: given.afterMs ?? USUAL.afterMs,
+      idleMs: given.idleMs ?? USUAL.idleMs,
     });
     const commands = new Commands(context);
     const act = async (happened: CapacityEvent): Promise<void> => {
@@ -145,7 +172,7 @@ export const wakeCommand: Verb = {
     const looking = setInterval(() => {
       for (const happened of watch.due(Date.now())) void act(happened);
     }, LOOK_EVERY_MS);
-    await watchOn(context, watch).finally(() => clearInterval(looking));
+    await watchOn(context, watch, given).finally(() => clearInterval(looking));
     return context.signal.aborted ? INTERRUPTED : undefined;
   },
 };

@@ -180,6 +180,33 @@ it("as a process it sends the packet and runs the command, with a viewer's key t
   }
 }, 90_000);
 
+it("as a process it waits as long as the config says", async () => {
+  const server = await startSelfHosted(path.join(data.path, "config"));
+  const access = { url: server.url, key: server.adminKey };
+  const seen = path.join(data.path, "config-event");
+  const note = `echo $SIGNALBOX_EVENT >> ${seen}`;
+  await send(access, "PUT", "/config", { capacity: { after_seconds: 1, idle_seconds: 2 } });
+  const child = spawn(
+    process.execPath,
+    ["--no-warnings", MAIN, "wake", "--tag", "gpu", "--run", note, "--idle", note],
+    {
+      env: { PATH: process.env.PATH, SERVICE_API_URL: server.url, SERVICE_API_KEY: server.adminKey },
+      stdio: ["ignore", "ignore", "pipe"],
+    },
+  );
+  try {
+    await once(child.stderr, "data");
+    await send(access, "POST", "/api/jobs", { prompt: "x", tags: ["gpu"], model: "m1" });
+    await send(access, "POST", "/presence", { instance: "idle", provider: "p", models: ["m2"], tags: "gpu" });
+    await eventually(() =>
+      expect(readFileSync(seen, "utf8").split("\n").sort()).toEqual(["", "capacity.idle", "capacity.wanted"]),
+    );
+  } finally {
+    child.kill("SIGKILL");
+    await server.kill();
+  }
+}, 90_000);
+
 it("as a process it goes on after a frame that is not the feed's", async () => {
   const feed = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   feed.on("connection", (socket) => socket.send("<html>"));
