@@ -8,7 +8,9 @@ const TOOL_TIMEOUT_MS = 5_000;
 
 type Tool = { command: string; args: readonly string[]; read: (said: string) => number[] };
 
-const numbersIn = (said: string): number[] => (said.match(/\d+(\.\d+)?/g) ?? []).map(Number);
+/** A card a line, its use in the last column: also where a wrapper of the tool prints more columns than it was asked for. */
+export const readNvidia = (said: string): number[] =>
+  [...said.matchAll(/(?:^|,)\s*(\d+(?:\.\d+)?)(?:\s*%)?\s*$/gm)].map(([, percent]) => Number(percent));
 
 /** One `"GPU use (%)": "7"` a card. */
 export const readRocm = (said: string): number[] =>
@@ -18,7 +20,7 @@ const TOOLS: readonly Tool[] = [
   {
     command: "nvidia-smi",
     args: ["--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"],
-    read: numbersIn,
+    read: readNvidia,
   },
   { command: "rocm-smi", args: ["--showuse", "--json"], read: readRocm },
 ];

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Runtime } from "../../../worker/calls/runtime.ts";
 import { type Gate, hoursGate } from "../../../worker/openings/gate.ts";
-import { readRocm } from "../../../worker/openings/gpu-use.ts";
+import { readNvidia, readRocm } from "../../../worker/openings/gpu-use.ts";
 import { IdleGate, parseIdleRule } from "../../../worker/openings/idle-gate.ts";
 import { openDoors } from "../../../worker/openings/open-doors.ts";
 import { RuntimeWatch } from "../../../worker/runtime-watch.ts";
@@ -125,6 +125,9 @@ describe("a worker for an idle machine", () => {
   });
 
   test("reads what the tools print", () => {
+    expect(readNvidia("7\n93\n")).toEqual([7, 93]);
+    expect(readNvidia("7 %\r\n[N/A]\r\n")).toEqual([7]);
+    expect(readNvidia("NVIDIA GeForce RTX 4090, 24564, 1203, 7\n")).toEqual([7]);
     expect(readRocm('{"card0": {"GPU use (%)": "7"}, "card1": {"GPU use (%)": "93"}}')).toEqual([7, 93]);
     expect(parseIdleRule("gpu<20%,5m")).toEqual(RULE);
     expect(parseIdleRule("GPU < 5% , 30s")).toEqual({ belowPercent: 5, forMs: 30_000 });
