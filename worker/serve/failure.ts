@@ -25,11 +25,18 @@ export const failureBy = (thrown: unknown): JobFailure => {
 
 const messageOf = (thrown: unknown): string => {
   if (thrown instanceof Retry || thrown instanceof Fail) return thrown.message;
-  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  return isError(thrown) ? `${nameOf(thrown)}: ${thrown.message}` : String(thrown);
 };
 
+/** Of another realm, and of a library whose errors are plain objects, an error is what has a message. */
+const isError = (thrown: unknown): thrown is { readonly name?: unknown; readonly message: string } =>
+  typeof thrown === "object" && thrown !== null && "message" in thrown && typeof thrown.message === "string";
+
+const nameOf = ({ name }: { readonly name?: unknown }): string =>
+  typeof name === "string" && name !== "" ? name : "Error";
+
 /** `TypeError` → `type_error`. */
-const codeOf = (thrown: unknown): string => {
-  const name = thrown instanceof Error ? thrown.name : "error";
-  return name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toLowerCase();
-};
+const codeOf = (thrown: unknown): string =>
+  nameOf(isError(thrown) ? thrown : {})
+    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_")
+    .toLowerCase();

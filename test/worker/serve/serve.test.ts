@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { Fail, type Handler, Retry, type ServedWorker, serve } from "../../../worker/serve/serve.ts";
 import type { WorkerMessage } from "../../../worker/session/session.ts";
@@ -127,6 +128,17 @@ test.each([
     () => new TypeError("x is not y"),
     { code: "type_error", message: "TypeError: x is not y", retryable: false },
   ],
+  [
+    "an error of another realm",
+    () => runInNewContext("new RangeError('too far')"),
+    { code: "range_error", message: "RangeError: too far", retryable: false },
+  ],
+  [
+    "a plain object with a message",
+    () => ({ code: 5, message: "not found" }),
+    { code: "error", message: "Error: not found", retryable: false },
+  ],
+  ["a text", () => "no luck", { code: "error", message: "no luck", retryable: false }],
 ])("%s fails the job", async (_name, thrown, error) => {
   await start(() => {
     throw thrown();
