@@ -3,6 +3,7 @@
 
 import { eventsOf } from "../contract/client/event-stream.ts";
 import { ApiProblem } from "../contract/client/problem.ts";
+import { whileAway } from "../contract/client/while-away.ts";
 import type { Client } from "../contract/client.ts";
 import { jsonOrText, objectOf } from "../contract/text/json-object.ts";
 
@@ -51,7 +52,7 @@ export async function* streamJob(
   let after = lastEventId;
   let hasChunk = after !== undefined;
   for (let empty = 0; empty < MAX_EMPTY_TRIES; empty += 1) {
-    const response = await jobs.stream(id, { lastEventId: after, signal });
+    const response = await whileAway(() => jobs.stream(id, { lastEventId: after, signal }), { signal });
     if (response.body === null) throw brokeOff(id);
     try {
       for await (const event of eventsOf(response.body)) {

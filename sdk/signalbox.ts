@@ -3,7 +3,14 @@
 
 import type { StreamOptions } from "../contract/client/jobs.ts";
 import { ApiProblem } from "../contract/client/problem.ts";
-import { type CallOptions, type ClientOptions, type KeyedOptions, Transport } from "../contract/client/transport.ts";
+import {
+  type CallOptions,
+  type ClientOptions,
+  type KeyedOptions,
+  Transport,
+  unreachable,
+} from "../contract/client/transport.ts";
+import { whileAway } from "../contract/client/while-away.ts";
 import { type Client, clientOver } from "../contract/client.ts";
 import type { JobResource, NewJobRequest } from "../contract/jobs/job.ts";
 import { isFinal, LOCAL_URL, MAX_WAIT_SECONDS } from "../contract/words/values.ts";
@@ -25,19 +32,25 @@ const environment = (name: string): string | undefined => {
   return process?.env?.[name] || undefined;
 };
 
-/** Waits until a job is final, over as many requests as needed. */
+/** Waits until a job is final, over as many requests as needed and while the service is away. */
 const waitForJob = async (
   jobs: Pick<Client["jobs"], "get">,
   id: string,
   options: CallOptions = {},
 ): Promise<JobResource> => {
   for (;;) {
-    const job = await jobs.get(id, { ...options, wait: MAX_WAIT_SECONDS });
+    const job = await whileAway(() => jobs.get(id, { ...options, wait: MAX_WAIT_SECONDS }), options);
     if (isFinal(job.status)) return job;
   }
 };
 
 const GONE_OR_NOT_YOURS: ReadonlySet<number> = new Set([403, 404]);
+
+const wholeText = (content: Response, { signal }: CallOptions): Promise<string> =>
+  content.text().catch((error: unknown) => {
+    signal?.throwIfAborted();
+    throw unreachable("", error);
+  });
 
 /** The job with its result, also where that is a file, because it is over 1 MiB. */
 const getWhole =
@@ -47,7 +60,7 @@ const getWhole =
     if (!job.result_file) return job;
     try {
       const content = await files.content(job.result_file.id, { signal: options.signal });
-      return { ...job, result: (await content.json()) as JobResource["result"] };
+      return { ...job, result: JSON.parse(await wholeText(content, options)) as JobResource["result"] };
     } catch (error) {
       // Kept for a week, and not for viewers: the job shows where it was.
       if (error instanceof ApiProblem && GONE_OR_NOT_YOURS.has(error.status)) return job;

@@ -6,17 +6,19 @@ import { duration } from "../../contract/text/time-words.ts";
 import { isFinal } from "../../contract/words/values.ts";
 import { barOf } from "../progress.ts";
 import type { Context } from "../verb.ts";
+import { whileAway } from "../while-away.ts";
 
 /** A job that starts sooner needs no words. */
 const PATIENCE_SECONDS = 3;
 const LIVE_EVERY_SECONDS = 1;
 
 /** Prints each new reason on stderr. */
-export const waitAloud = async ({ client, output, signal }: Context, id: string): Promise<JobResource> => {
+export const waitAloud = async (context: Context, id: string): Promise<JobResource> => {
+  const { client, output, signal } = context;
   const { jobs } = client();
   let told: string | null = null;
   for (;;) {
-    const job = await jobs.get(id, { wait: PATIENCE_SECONDS, signal });
+    const job = await whileAway(context, () => jobs.get(id, { wait: PATIENCE_SECONDS, signal }));
     if (isFinal(job.status)) return job;
     const { waiting_reason: reason } = job;
     if (reason !== null && reason !== told) output.say(`Job ${id} waits: ${reason}`);
@@ -47,7 +49,7 @@ export const waitLive = async (context: Context, id: string): Promise<JobResourc
   const { jobs } = client();
   try {
     for (;;) {
-      const job = await jobs.get(id, { wait: LIVE_EVERY_SECONDS, signal });
+      const job = await whileAway(context, () => jobs.get(id, { wait: LIVE_EVERY_SECONDS, signal }));
       if (isFinal(job.status)) return job;
       output.live(stateOf(job));
     }

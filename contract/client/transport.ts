@@ -124,9 +124,12 @@ const mayRepeat = ({ repeats, method, body }: Call, problem: ApiProblem): boolea
   (wasNothingDone(problem) || repeats !== undefined || SAFE_METHODS.has(method));
 
 const pauseMs = (problem: ApiProblem, attempt: number): number =>
-  Math.max((problem.retryAfterSeconds ?? 0) * 1000, FIRST_BACKOFF_MS * 2 ** attempt * (0.5 + Math.random() / 2));
+  Math.max(
+    (problem.retryAfterSeconds ?? 0) * 1000,
+    Math.min(FIRST_BACKOFF_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2),
+  );
 
-const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+export const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const onAbort = () => {
@@ -158,7 +161,7 @@ const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string |
   return all;
 };
 
-const unreachable = (url: string, error: unknown): ApiProblem => {
+export const unreachable = (url: string, error: unknown): ApiProblem => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
   const where = url === "" ? "" : ` at ${url}`;
   return new ApiProblem(

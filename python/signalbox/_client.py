@@ -9,10 +9,20 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ._requests import BYTES_LIKE, CLAIM_WAIT_SECONDS, Api, Problem, backoff, fresh_key, path_with, send_file
+from ._requests import (
+    BYTES_LIKE,
+    CLAIM_WAIT_SECONDS,
+    Api,
+    Problem,
+    backoff,
+    fresh_key,
+    path_with,
+    send_file,
+    while_away,
+)
 
 FINAL = ("completed", "failed", "cancelled")
-MAX_EMPTY_TRIES = 5  # Of a stream, in a row without an event: for as long as the service takes to start again.
+MAX_EMPTY_TRIES = 5  # Of a stream, in a row without an event.
 
 
 class Signalbox:
@@ -27,8 +37,10 @@ class Signalbox:
         return self.wait(self._create({"prompt": prompt, **fields})["id"])
 
     def wait(self, job_id: str) -> dict[str, Any]:
+        """Waits until a job is final, also while the service is away."""
         while True:
-            job: dict[str, Any] = self._api.insist("GET", f"/api/jobs/{job_id}?wait={CLAIM_WAIT_SECONDS}")
+            path = f"/api/jobs/{job_id}?wait={CLAIM_WAIT_SECONDS}"
+            job: dict[str, Any] = while_away(lambda: self._api.call("GET", path))
             if job["status"] in FINAL:
                 return self._with_result(job)
 
@@ -37,16 +49,17 @@ class Signalbox:
         kept = job.get("result_file")
         if kept is None:
             return job
-        return {**job, "result": self._api.insist("GET", f"/api/files/{kept['id']}/content", timeout=600)}
+        path = f"/api/files/{kept['id']}/content"
+        return {**job, "result": while_away(lambda: self._api.call("GET", path, timeout=600))}
 
     def stream(self, prompt: str, **fields: Any) -> Iterator[Any]:
         """The answer while it is written: text, and other parts as they are. Raises Problem if the job fails."""
         job_id = self._create({"prompt": prompt, **fields, "stream": True})["id"]
-        after, has_written, is_over, failures = "", False, False, 0
+        path, after, has_written, is_over, failures = f"/api/jobs/{job_id}/stream", "", False, False, 0
         while failures < MAX_EMPTY_TRIES:
             headers = {"Last-Event-ID": after} if after else {}
             try:
-                with self._api.open("GET", f"/api/jobs/{job_id}/stream", headers=headers, timeout=120) as answer:
+                with while_away(lambda: self._api.open("GET", path, headers=headers, timeout=120)) as answer:
                     for event, event_id, data in _events(answer):
                         after, failures = event_id or after, 0
                         if event == "chunk":
@@ -55,9 +68,6 @@ class Signalbox:
                         elif event == "end":
                             is_over = True
                             break
-            except Problem as problem:
-                if not problem.is_temporary:
-                    raise
             except (OSError, http.client.HTTPException):
                 pass  # It is opened again after the last event.
             if is_over:

@@ -12,12 +12,13 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 LOCAL_URL = "http://127.0.0.1:8787"
 REQUEST_SECONDS = 40.0
 CLAIM_WAIT_SECONDS = 25
+AWAY_SECONDS = 600.0
 BYTES_LIKE = (bytes, bytearray, memoryview)
 
 
@@ -117,6 +118,18 @@ def _problem_of(error: urllib.error.HTTPError) -> Problem:
 
 def backoff(failures: int) -> float:
     return random.uniform(0.1, min(30.0, 0.5 * 2 ** min(failures, 8)))
+
+
+def while_away(look: Callable[[], Any]) -> Any:
+    """Repeats a look at a service that is away for a moment, as for an upgrade. It must change nothing."""
+    since = time.monotonic()
+    while True:
+        try:
+            return look()
+        except Problem as problem:
+            if not problem.is_temporary or time.monotonic() - since > AWAY_SECONDS:
+                raise
+            time.sleep(random.uniform(1.0, 3.0))
 
 
 def fresh_key() -> str:

@@ -282,14 +282,16 @@ it.each(["null", "[]", '{"name": "another service"}'])(
 );
 
 it.each(["--wait", "--stream"])(
-  "a service that goes away during run %s leaves the id of the job",
+  "run %s waits for a service that goes away, and leaves the id of the job where it is ended",
   async (flag) => {
     const url = await serve((request, response) => {
       if (request.method !== "POST") return void response.destroy();
       response.setHeader("content-type", "application/json").end(JSON.stringify({ id: "j-1", status: "pending" }));
     });
-    const { said, ended } = start(["run", "hi", flag], { SERVICE_API_URL: url });
-    expect(await ended).toBe(1);
+    const { child, said, ended } = start(["run", "hi", flag], { SERVICE_API_URL: url });
+    await eventually(() => expect(said.err).toContain("No answer from Signalbox"));
+    child.kill("SIGINT");
+    expect(await ended).toBe(130);
     expect(said.err).toContain("The job continues: signalbox jobs get j-1");
   },
   TIMEOUT_MS,

@@ -134,6 +134,35 @@ describe.skipIf(lacksPython)("a Python worker", () => {
 describe.skipIf(lacksPython)("a Python client", () => {
   const folder = folderForEachTest();
 
+  const start = (server: Server, program: string): Program => {
+    const file = path.join(folder.path, "client.py");
+    writeFileSync(file, `from signalbox import Signalbox; ${program}`);
+    const { port } = server.address() as AddressInfo;
+    return startProgram(file, {
+      PATH: process.env.PATH,
+      PYTHONPATH: path.join(ROOT, "python"),
+      PYTHONDONTWRITEBYTECODE: "1",
+      SERVICE_API_URL: `http://127.0.0.1:${port}`,
+      SERVICE_API_KEY: "key",
+    });
+  };
+
+  it("goes on waiting for a job where the service was away meanwhile", async () => {
+    let looks = 0;
+    const server = createServer((request, response) => {
+      if (request.method === "GET") looks += 1;
+      if (looks === 1 || looks === 2) return response.destroy();
+      if (looks === 3) return response.writeHead(503).end("<html>");
+      return response.end(JSON.stringify({ id: "j1", status: looks === 0 ? "pending" : "completed", result: "ab" }));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const client = start(server, `print("got", Signalbox().run("hi")["result"])`);
+    await eventually(() => expect(client.output()).toContain("got ab"));
+    expect(looks).toBe(4);
+    server.closeAllConnections();
+    server.close();
+  });
+
   it("goes on with a stream after the last event, also where the service is away for a moment", async () => {
     const chunk = (number: number, text: string) => `event: chunk\nid: 1.${number}\ndata: {"text":"${text}"}\n\n`;
     const job = { id: "j1", status: "completed", result: "ab", error: null };
@@ -147,16 +176,7 @@ describe.skipIf(lacksPython)("a Python client", () => {
       return response.end(`${chunk(2, "b")}event: end\ndata: {}\n\n`);
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
-    const file = path.join(folder.path, "client.py");
-    writeFileSync(file, `from signalbox import Signalbox; print("read", *Signalbox().stream("hi"))`);
-    const { port } = server.address() as AddressInfo;
-    const client = startProgram(file, {
-      PATH: process.env.PATH,
-      PYTHONPATH: path.join(ROOT, "python"),
-      PYTHONDONTWRITEBYTECODE: "1",
-      SERVICE_API_URL: `http://127.0.0.1:${port}`,
-      SERVICE_API_KEY: "key",
-    });
+    const client = start(server, `print("read", *Signalbox().stream("hi"))`);
     await eventually(() => expect(client.output()).toContain("read a b"));
     expect(asked).toEqual([undefined, "1.1", "1.1", "1.1"]);
     server.closeAllConnections();

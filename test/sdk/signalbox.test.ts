@@ -1,6 +1,6 @@
 // The SDK against a scripted coordinator: methods that take more than one request.
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ApiProblem, type JobStreamEvent, Signalbox } from "../../sdk/signalbox.ts";
 
 type Handler = (request: Request) => Response | Promise<Response>;
@@ -36,6 +36,47 @@ describe("jobs.run", () => {
     const { client, seen } = signalbox(({ method }) => job(method === "POST" ? "pending" : (statuses.shift() ?? "")));
     expect(await client.jobs.run({ prompt: "hi" })).toMatchObject({ status: "completed" });
     expect(seen).toEqual(["POST /api/jobs", ...Array.from({ length: 3 }, () => "GET /api/jobs/j1?wait=25")]);
+  });
+
+  it("goes on where the service was away meanwhile", async () => {
+    vi.useFakeTimers();
+    try {
+      let looks = 0;
+      const { client } = signalbox(({ method }) => {
+        if (method === "POST") return job("pending");
+        looks += 1;
+        if (looks > 40) return job("completed");
+        return looks % 2 === 0 ? new Response("<html>", { status: 502 }) : Promise.reject(new TypeError("refused"));
+      });
+      const waited = client.jobs.run({ prompt: "hi" });
+      await vi.advanceTimersByTimeAsync(120_000);
+      expect(await waited).toMatchObject({ status: "completed" });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("ends within ten minutes where the service stays away, and at once where its key is wrong", async () => {
+    vi.useFakeTimers();
+    try {
+      const { client } = signalbox(() => Promise.reject(new TypeError("refused")));
+      const waited = client.jobs.wait("j1").catch((error: unknown) => error);
+      await vi.advanceTimersByTimeAsync(610_000);
+      expect(await waited).toMatchObject({ code: "unreachable" });
+      const keyless = new Signalbox({ url: "http://box", key: "ключ" });
+      await expect(keyless.jobs.wait("j1")).rejects.toMatchObject({ code: "authentication_failed" });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("ends when its caller leaves while the service is away", async () => {
+    const leave = new AbortController();
+    const { client } = signalbox(() => Promise.reject(new TypeError("refused")));
+    setTimeout(() => leave.abort(), 3_000);
+    const startedAt = Date.now();
+    await expect(client.jobs.wait("j1", { signal: leave.signal })).rejects.toMatchObject({ name: "AbortError" });
+    expect(Date.now() - startedAt).toBeLessThan(3_900);
   });
 
   it("ends when its caller leaves", async () => {
@@ -103,6 +144,24 @@ describe("jobs.stream", () => {
     expect(asked).toEqual([null, "1.1"]);
   });
 
+  it("goes on after the last event where the service was away meanwhile", async () => {
+    vi.useFakeTimers();
+    try {
+      let looks = 0;
+      const { client } = signalbox(() => {
+        looks += 1;
+        if (looks === 1) return events("event: chunk\nid: 1.1\ndata: a\n\n");
+        if (looks < 20) return Promise.reject(new TypeError("refused"));
+        return events("event: chunk\nid: 1.2\ndata: b\n\nevent: end\ndata: {}\n\n");
+      });
+      const read = collect(client.jobs.stream("j1"));
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect((await read).map(({ data }) => data)).toEqual(["a", "b", {}]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("gives up where nothing comes any more, and says what to do", async () => {
     const { client, seen } = signalbox(() => events());
     await expect(collect(client.jobs.stream("j1"))).rejects.toThrow("read the job itself");
@@ -140,6 +199,18 @@ describe("a result over 1 MiB", () => {
     const { client } = large(() => Response.json({ code: "not_found" }, { status: 404 }));
     expect((await client.jobs.get("j1")).result).toBe(null);
   });
+});
+
+it("a result over 1 MiB that breaks off is read again by run", async () => {
+  let reads = 0;
+  const { client } = signalbox(({ method, url }) => {
+    if (method === "POST") return job("pending");
+    if (!url.endsWith("/content")) return job("completed", { result: null, result_file: { id: "file-1", bytes: 9 } });
+    reads += 1;
+    const broken = new ReadableStream({ start: (control) => control.error(new TypeError("terminated")) });
+    return reads === 1 ? new Response(broken) : Response.json({ text: "long" });
+  });
+  expect((await client.jobs.run({ prompt: "hi" })).result).toEqual({ text: "long" });
 });
 
 describe("files", () => {
