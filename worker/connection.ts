@@ -4,11 +4,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Loop } from "./loop.ts";
 import { backoffMs } from "./session/backoff.ts";
-import type { Ending, Opened, Session, SessionHost } from "./session/session.ts";
+import type { CoordinatorMessage, Ending, Opened, Session, SessionHost } from "./session/session.ts";
 
 /** A session that lasted this long was good: reconnect soon. */
 const GOOD_SESSION_MS = 10_000;
-/** WebSockets in a row that were cut, or brought no message: what lies between may let only plain HTTP through. */
+/** WebSockets in a row that were cut, or answered nothing: what lies between may let only plain HTTP through. */
 const MAX_MUTE_SOCKETS = 2;
 
 export type ConnectionOptions = {
@@ -33,9 +33,10 @@ export const keepConnected = async (options: ConnectionOptions): Promise<string 
     const openedAt = nowMs();
     const isOverHttp = muteSockets === MAX_MUTE_SOCKETS;
     let isMute = true;
-    const ending = await oneSession(options, tell, isOverHttp, () => {
+    const ending = await oneSession(options, tell, isOverHttp, ({ type }) => {
       wasConnected = true;
-      isMute = false;
+      // The coordinator greets by itself, also where nothing of the worker's arrives.
+      if (type === "ack") isMute = false;
     });
     if (isOverHttp) muteSockets = MAX_MUTE_SOCKETS - 1;
     else if (!isMute) muteSockets = 0;
@@ -53,7 +54,7 @@ const oneSession = async (
   { loop, openSocket, openHttp, stop }: ConnectionOptions,
   tell: (about: string, line: string) => void,
   isOverHttp: boolean,
-  onConnected: () => void,
+  onReceived: (message: CoordinatorMessage) => void,
 ): Promise<Ending> => {
   // An abandoned session may still deliver frames; they must be ignored.
   let isOver = false;
@@ -61,7 +62,7 @@ const oneSession = async (
   const host: SessionHost = {
     receive: (message) => {
       if (isOver) return;
-      onConnected();
+      onReceived(message);
       tell("connection", `connected over ${kind === "socket" ? "WebSocket" : "HTTP"}`);
       loop.receive(message);
     },

@@ -325,9 +325,10 @@ describe("a worker on plain HTTP", () => {
   });
 });
 
-describe.each(["cuts", "mutes"] as const)("a firewall that %s WebSockets", (firewall) => {
+describe.each(["cuts", "mutes", "deafens"] as const)("a firewall that %s WebSockets", (firewall) => {
   test("leaves a worker plain HTTP, after a second try", async () => {
     coordinator.firewall = firewall;
+    coordinator.heartbeatSeconds = 0.5;
     const { lines } = connectWorker();
     await coordinator.waitFor("presence");
     coordinator.assign(assignedJob({ id: "a" }));

@@ -34,8 +34,11 @@ export class FakeCoordinator {
   readonly requests: string[] = [];
   readonly configRequests: { ifNoneMatch: string | undefined; authorization: string | undefined }[] = [];
   allowsSocket = true;
-  /** What a firewall on the way does to a WebSocket: resets it, or opens it, lets nothing through and closes it. */
-  firewall: "cuts" | "mutes" | null = null;
+  /**
+   * What a firewall on the way does to a WebSocket: resets it; opens it, lets nothing through and closes it; or lets
+   * nothing of the worker's through.
+   */
+  firewall: "cuts" | "mutes" | "deafens" | null = null;
   answersPings = true;
   /** What happens to a finished HTTP answer: sent, cut off, or replaced by a gateway's with this status. */
   disturb: (path: string) => "cut" | number | null = () => null;
@@ -168,6 +171,7 @@ export class FakeCoordinator {
       this.#changed();
     });
     socket.on("message", (data) => {
+      if (this.firewall === "deafens") return;
       const text = String(data);
       if (text === "ping") {
         this.requests.push("ping");
