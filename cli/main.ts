@@ -4,7 +4,9 @@
 import { addAbortSignal } from "node:stream";
 import { text } from "node:stream/consumers";
 import { ApiProblem } from "../contract/client/problem.ts";
+import { objectOf } from "../contract/text/json-object.ts";
 import { printable } from "../contract/text/printable.ts";
+import { VERSION } from "../contract/words/version.ts";
 import { Signalbox } from "../sdk/signalbox.ts";
 import { askOnTerminal, keysOfTerminal } from "./ask.ts";
 import { Failure, UsageError } from "./failure.ts";
@@ -75,6 +77,15 @@ const wordsOf = (error: ApiProblem | Failure): string => {
 const UNEXPECTED =
   "The server's answer has another form than this command expects: is it Signalbox, of this version? (signalbox doctor)";
 
+/** Whether another service answers there, or another version of this one. */
+const isForeign = async ({ client, signal }: Context): Promise<boolean> => {
+  try {
+    return objectOf(await client().service.health({ signal })).version !== VERSION;
+  } catch (error) {
+    return error instanceof ApiProblem && error.code !== "unreachable" && error.code !== "timeout";
+  }
+};
+
 const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
   const interrupted = new AbortController();
   // A worker handles the same signals itself, to finish its jobs.
@@ -88,8 +99,8 @@ const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
   } catch (error) {
     if (interrupted.signal.aborted) return EXIT.interrupted;
     if (error instanceof UsageError) throw error;
-    // Reading what is not there of an answer throws this.
-    if (error instanceof TypeError) context.output.say(UNEXPECTED);
+    // Reading what is not there of an answer throws this, as a fault of this program does.
+    if (error instanceof TypeError && (await isForeign(context))) context.output.say(UNEXPECTED);
     else if (!(error instanceof ApiProblem || error instanceof Failure)) throw error;
     else context.output.say(wordsOf(error));
     return EXIT.failed;

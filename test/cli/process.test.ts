@@ -10,6 +10,7 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
+import { VERSION } from "../../contract/words/version.ts";
 import { eventually } from "../support/eventually.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 
@@ -67,6 +68,23 @@ it.each([["cost"], ["status"]])(
     expect(await ended).toBe(1);
     expect(said.err).toMatch(/another form than this command expects/);
     expect(said.err).not.toContain("    at ");
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "a fault of the command's own comes with its stack, not as the answer of another service",
+  async () => {
+    // To this command a service of its own version answers as it expects.
+    const url = await serve(({ url: asked }, response) =>
+      response
+        .setHeader("content-type", "application/json")
+        .end(asked === "/health" ? JSON.stringify({ status: "ok", version: VERSION }) : '{"hello":"world"}'),
+    );
+    const { said, ended } = start(["cost"], { SERVICE_API_URL: url });
+    expect(await ended).toBe(1);
+    expect(said.err).toMatch(/TypeError: .*\n +at /);
+    expect(said.err).not.toContain("another form");
   },
   TIMEOUT_MS,
 );
