@@ -36,11 +36,12 @@ const inputOf = (text: string): NonNullable<NewJobRequest["input"]> => {
 const optional = <Name extends string, Value>(name: Name, value: Value | undefined): { [N in Name]?: Value } =>
   (value === undefined ? {} : { [name]: value }) as { [N in Name]?: Value };
 
-/** A result for people: its text, if it has one. */
+/** A result for people: its text, if it has one, or the model's refusal. */
 export const textOf = (value: unknown): string => {
   if (typeof value === "string") return value;
   if (value === null || value === undefined) return "";
-  const { text } = value as { text?: unknown };
+  const { text, refusal } = value as { text?: unknown; refusal?: unknown };
+  if (text === "" && typeof refusal === "string") return refusal;
   return typeof text === "string" ? text : JSON.stringify(value, null, 2);
 };
 

@@ -61,11 +61,13 @@ const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
   if (!choice.ok) return failed(choice.error);
   let chars = 0;
   const emit = (events: readonly string[]) => {
-    const text = events.map(textOf).join("");
-    if (text === "") return undefined;
-    chars += text.length;
+    const deltas = events.map(deltaOf);
+    const text = deltas.map(({ content }) => plainText(content)).join("");
+    const refusal = deltas.map((delta) => plainText(delta.refusal)).join("");
+    if (text === "" && refusal === "") return undefined;
+    chars += text.length + refusal.length;
     run.onProgress({ output_chars: chars });
-    return run.emit([writeEvent({ text })]);
+    return run.emit(readersEvents(text, refusal));
   };
   const answering = { signal: run.signal, traceparent: run.traceparent ?? null, emit, isRead: true };
   const outcome = await runtime.backend.chat({ model: choice.model, ...built.body }, answering);
@@ -78,16 +80,21 @@ const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
   const answer: Outcome = { ok: true, result, ...spent };
   const told = runtime.checksAnswer ? checkAnswer(choice.model, answer) : answer;
   // Of an answer that was no stream, the job's readers have had nothing yet.
-  const isUnsaid = chars === 0 && result.text !== "" && task.job?.stream === true;
-  if (told.ok && isUnsaid) await run.emit([writeEvent({ text: result.text })]);
+  const unsaid = chars === 0 && task.job?.stream === true ? readersEvents(result.text, plainText(result.refusal)) : [];
+  if (told.ok && unsaid.length > 0) await run.emit(unsaid);
   return told;
 };
 
-/** The text that a chat chunk adds to the answer. */
-const textOf = (event: string): string => {
+const readersEvents = (text: string, refusal: string): string[] => [
+  ...(text === "" ? [] : [writeEvent({ text })]),
+  ...(refusal === "" ? [] : [writeEvent({ refusal })]),
+];
+
+/** What a chat chunk adds to the answer. */
+const deltaOf = (event: string): JsonObject => {
   const chunk = objectOf(parseJson(dataOf(event)));
   const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
-  return plainText(objectOf(objectOf(choice).delta).content);
+  return objectOf(objectOf(choice).delta);
 };
 
 /** Content is text, or parts (Mistral's reasoning models), of which those of type text are the answer. */
@@ -99,17 +106,18 @@ const plainText = (content: unknown): string => {
     .join("");
 };
 
-/** An ordinary job's result: the text or the tool calls, and why the answer ended. Null: this is no chat's answer. */
+/** An ordinary job's result: the text, the refusal or the tool calls, and why it ended. Null: this is no chat's answer. */
 const plainResult = (completion: unknown): (JsonObject & { text: string }) | null => {
   const { choices, model } = objectOf(completion);
   const [choice] = Array.isArray(choices) ? choices : [];
   if (!isObject(choice)) return null;
   const { message, finish_reason } = choice;
-  const { content, tool_calls } = objectOf(message);
+  const { content, refusal, tool_calls } = objectOf(message);
   return {
     text: plainText(content),
     finish_reason,
     model,
+    ...(typeof refusal === "string" && refusal !== "" ? { refusal } : {}),
     ...(Array.isArray(tool_calls) ? { tool_calls } : {}),
   };
 };

@@ -45,6 +45,29 @@ describe("an OpenAI-compatible runtime whose content is in parts, as of Mistral'
   });
 });
 
+describe("a model that refuses in OpenAI's form", () => {
+  const refused = { text: "", refusal: "I cannot help.", finish_reason: "stop" };
+
+  test("is heard of an ordinary job, whole", async () => {
+    const message = { role: "assistant", content: null, refusal: "I cannot help." };
+    const body = { model: "m1", choices: [{ index: 0, message, finish_reason: "stop" }] };
+    const server = await serve(openai(["m1"], () => ({ body })));
+    expect(await run(local("vllm", server.url))).toMatchObject({ ok: true, result: refused });
+  });
+
+  test("is heard of an ordinary job while it is written", async () => {
+    const chunk = (refusal: string | undefined, finish_reason: string | null = null) =>
+      event({ model: "m1", choices: [{ index: 0, delta: { content: null, refusal }, finish_reason }] });
+    const body = [chunk("I cannot"), chunk(" help."), chunk(undefined, "stop"), event("[DONE]")];
+    const server = await serve(openai(["m1"], () => ({ body })));
+    const emitted: string[] = [];
+    const emit = (events: readonly string[]) => void emitted.push(...events);
+    expect(await run(local("vllm", server.url), {}, { emit })).toMatchObject({ ok: true, result: refused });
+    expect(emitted.join("")).toContain('{"refusal":"I cannot');
+    expect(emitted.join("")).not.toContain('"text"');
+  });
+});
+
 describe("a runtime's calls of tools, streamed", () => {
   const call = (id: string | undefined, name: string | undefined, text: string) =>
     event({
