@@ -9,7 +9,7 @@ import {
   ServerResponse,
   STATUS_CODES,
 } from "node:http";
-import type { Socket } from "node:net";
+import { Server as ListeningServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
@@ -36,6 +36,8 @@ const PROBE_AFTER_MS = 60_000;
 const CLOSE_POLL_MS = 5;
 /** How long a refused client may go on sending. */
 const LAST_BYTES_MS = 1_000;
+/** How long a connection without a request stays open when the server ends: a request may be on its way. */
+const LAST_REQUESTS_MS = 250;
 /** How long an answer that was given up may take to say so. */
 const LAST_WORDS_MS = 500;
 const CHECK_EVERY_MS = 5_000;
@@ -76,12 +78,14 @@ const rawProblem = (socket: Duplex, refusal: Refusal): void => {
 const connectionsOf = new WeakMap<Server, Set<Socket>>();
 
 /**
- * Accepts nothing new, lets current answers finish briefly, ends the rest with `giveUp`, then closes every connection,
- * including sockets.
+ * Accepts no connection, and answers what still comes on those that are open, for a moment. Lets current answers finish
+ * briefly, ends the rest with `giveUp`, then closes every connection, including sockets.
  */
 export const closeServer = async (server: Server, graceMs: number, giveUp?: () => void): Promise<void> => {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
+  // Node's HTTP server closes idle connections at once, and a request that was just sent breaks off.
+  const closed = new Promise<void>((resolve) => ListeningServer.prototype.close.call(server, () => resolve()));
+  await Promise.race([closed, pause(Math.min(graceMs, LAST_REQUESTS_MS))]);
+  server.close();
   await answersEnd(server, graceMs);
   if (giveUp !== undefined) {
     giveUp();

@@ -165,6 +165,22 @@ it("while it ends, it answers what comes on an open connection, as the last on i
   expect(heard.toLowerCase().lastIndexOf("connection: close")).toBeGreaterThan(heard.lastIndexOf("HTTP/1.1 200"));
 });
 
+it("when it ends, it answers a request that was on its way on an idle connection, and closes the connection", async () => {
+  const ending = edgeServer(() => new Response("done"), 10);
+  ending.listen(0, "127.0.0.1");
+  await once(ending, "listening");
+  const { port } = ending.address() as AddressInfo;
+  const client = connect(port, "127.0.0.1", () => client.write(`GET /first HTTP/1.1\r\nHost: x${END}`));
+  await once(client, "data");
+  const closed = closeServer(ending, 2_000);
+  client.write(`GET /second HTTP/1.1\r\nHost: x${END}`);
+  const hasEnded = once(client, "end");
+  const [answer] = (await once(client, "data")) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1.1 200 OK.*connection: close/is);
+  await hasEnded;
+  await closed;
+});
+
 it("closes connections beyond as many as it may have, and takes others when they have ended", async () => {
   const small = edgeServer(() => new Response("done"), 3);
   small.listen(0, "127.0.0.1");
