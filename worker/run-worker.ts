@@ -1,6 +1,7 @@
 // The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM, SIGINT or npx's end. Exit codes: 0 after
 // a signal, 1 if the key or the runtime's address is refused, 2 for wrong settings. A second signal ends it at once.
 
+import { readFileSync } from "node:fs";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { VERSION } from "../contract/words/version.ts";
 import { logProblem } from "../log/log.ts";
@@ -29,8 +30,19 @@ const GRACE_MS = 8_000;
 const ECHO_OF_SIGNAL_MS = 500;
 
 const LOOK_FOR_PARENT_EVERY_MS = 1_000;
-/** Read at once: it may end while the worker starts. */
-const STARTED_BY = process.ppid;
+
+/** Null where the system does not say it as Linux does. */
+const parentOf = (pid: number): string | null => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] ?? null;
+  } catch {
+    return null;
+  }
+};
+
+/** Read at once: they may end while the worker starts. */
+const STARTED_BY = { parent: process.ppid, grandparent: parentOf(process.ppid) };
 
 class Mistake extends Error {}
 
@@ -169,10 +181,15 @@ const onEnd = (log: WorkerLog, env: Environment, drain: () => void): void => {
   if (env.npm_lifecycle_event === "npx") onParentGone(() => drainsSinceMs ?? handle("npx has ended"));
 };
 
-/** npx starts it through a shell that does not pass SIGTERM on: the signal ends npx and the shell alone. */
+/**
+ * npx starts it through a shell that does not pass SIGTERM on: the signal ends npx and the shell alone. SIGKILL ends npx
+ * alone, and the shell gets another parent.
+ */
 const onParentGone = (act: () => void): void => {
+  const { parent, grandparent } = STARTED_BY;
+  const isThere = (): boolean => process.ppid === parent && (parentOf(parent) ?? grandparent) === grandparent;
   const timer = setInterval(() => {
-    if (process.ppid === STARTED_BY) return;
+    if (isThere()) return;
     clearInterval(timer);
     act();
   }, LOOK_FOR_PARENT_EVERY_MS);

@@ -211,6 +211,27 @@ it(
   TIMEOUT_MS,
 );
 
+it.skipIf(process.platform !== "linux")(
+  "a worker ends where the npx that started it is killed, and its shell is not",
+  async () => {
+    const url = await serve((_request, response) => response.writeHead(503).end());
+    const shell = '"$0" "$1" worker --runtime echo & echo $! && wait';
+    const npx = spawn("sh", ["-c", 'sh -c "$2" "$0" "$1" & wait', process.execPath, MAIN, shell], {
+      env: { PATH: process.env.PATH, SERVICE_API_URL: url, SERVICE_API_KEY: "sb_1", npm_lifecycle_event: "npx" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "";
+    for (const stream of [npx.stdout, npx.stderr]) stream.on("data", (chunk) => (out += chunk));
+    await eventually(() => expect(out).toContain("serves echo"));
+    const isOver = once(npx, "close").then(() => true);
+    npx.kill("SIGKILL");
+    const ended = await Promise.race([isOver, pause(6_000, false)]);
+    if (!ended) process.kill(Number.parseInt(out, 10), "SIGKILL");
+    expect([ended, out.includes("npx has ended")]).toEqual([true, true]);
+  },
+  TIMEOUT_MS,
+);
+
 it(
   "worker --once writes its whole report into a pipe that is read late",
   async () => {
