@@ -146,7 +146,7 @@ export const unreachable = (reason: string): JobFailure => ({
 });
 
 /** It was reached, so it has a status: a request on which a runtime breaks off twice is not tried a third time. */
-const brokenOff = (reason: string): JobFailure => ({
+export const brokenOff = (reason: string): JobFailure => ({
   code: "runtime_unreachable",
   message: withDetail("The runtime's connection broke off", reason),
   retryable: true,

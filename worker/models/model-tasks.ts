@@ -3,8 +3,8 @@
 
 import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
 import { lineOf } from "../../contract/text/start-of.ts";
-import { reasonOf } from "../calls/error-causes.ts";
-import { unreachable } from "../calls/failure.ts";
+import { isBrokenOff, reasonOf } from "../calls/error-causes.ts";
+import { brokenOff, unreachable } from "../calls/failure.ts";
 import type { WorkerMessage } from "../session/session.ts";
 import { type ModelManager, type ModelProgress, TaskFailure } from "./model-manager.ts";
 
@@ -172,6 +172,6 @@ export class ModelTasks {
 
 const failureOf = (error: unknown): TaskFailure => {
   if (error instanceof TaskFailure) return error;
-  const { code, message } = unreachable(reasonOf(error));
+  const { code, message } = (isBrokenOff(error) ? brokenOff : unreachable)(reasonOf(error));
   return new TaskFailure(code, lineOf(message, MAX_MESSAGE_CHARS));
 };

@@ -124,6 +124,17 @@ describe("a worker's model task", () => {
     expect(said("model.done")).toMatchObject([{ error: { code: "runtime_unreachable", message } }]);
   });
 
+  test("says of a connection that ends in the middle that it broke off", async () => {
+    const { tasks, begun, said } = setUp();
+    tasks.receive(task("a"));
+    await settle();
+    const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+    begun[0]?.end(new TypeError("terminated", { cause: reset }));
+    await settle();
+    const message = "The runtime's connection broke off: read ECONNRESET";
+    expect(said("model.done")).toMatchObject([{ error: { code: "runtime_unreachable", message } }]);
+  });
+
   test("that is cancelled stops, and what is refused as over stops, too", async () => {
     const { tasks, begun, said } = setUp();
     tasks.receive(task("a"));
