@@ -87,7 +87,8 @@ export class Segments {
       const first = Math.max(0, Math.floor((from - begin) / ROW_BYTES));
       for (let n = first; begin + n * ROW_BYTES < Math.min(to, begin + bytes); n += 1) {
         const rowAt = begin + n * ROW_BYTES;
-        const [row] = all(this.#sql, "SELECT bytes FROM rows_of WHERE segment = ? AND n = ?", id, n);
+        const query = "SELECT bytes FROM rows_of WHERE segment = ? AND n = ?";
+        const [row] = this.isThere() ? all(this.#sql, query, id, n) : [];
         // The file ended while it was read: the answer breaks off, so that it does not look whole.
         if (row === undefined) throw new Error("the file has ended");
         const stored = row.bytes as unknown as ArrayBuffer;
