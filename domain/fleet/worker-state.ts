@@ -78,15 +78,20 @@ export const isWanted = (
 export const WORKER_SORTS = ["registered_at", "instance", "load", "failure_rate", "last_heartbeat"] as const;
 export type WorkerSort = (typeof WORKER_SORTS)[number];
 
+type Known = Pick<WorkerView, "worker">;
+
 const ORDERS = {
-  registered_at: (one, other) => other.worker.registeredAt - one.worker.registeredAt,
-  instance: (one, other) => (one.worker.instance < other.worker.instance ? -1 : 1),
+  registered_at: (one: Known, other: Known) => other.worker.registeredAt - one.worker.registeredAt,
+  instance: (one: Known, other: Known) => (one.worker.instance < other.worker.instance ? -1 : 1),
   load: (one, other) => shareOf(other) - shareOf(one),
   failure_rate: (one, other) => (failureRateOf(other.worker) ?? -1) - (failureRateOf(one.worker) ?? -1),
   last_heartbeat: (one, other) => one.lastSeenAt - other.lastSeenAt,
 } as const satisfies Record<WorkerSort, (one: WorkerView, other: WorkerView) => number>;
 
 const shareOf = ({ load, worker }: WorkerView): number => (worker.concurrency === 0 ? 0 : load / worker.concurrency);
+
+export const newestFirst = <One extends Known>(workers: readonly One[]): One[] =>
+  [...workers].sort((one, other) => ORDERS.registered_at(one, other) || ORDERS.instance(one, other));
 
 /** The worst first; equal ones by name. */
 export const inOrder = (views: readonly WorkerView[], sort: WorkerSort): WorkerView[] =>

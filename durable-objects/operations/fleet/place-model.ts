@@ -18,6 +18,8 @@ const IDLE_AFTER_MS = 600_000;
 
 /** Machines are read in portions of so many characters: of 20,000 workers they may have 64 MiB together. */
 const MACHINE_CHARS = 512 * 1024;
+/** Of small machines, which take their time, too. */
+const MACHINES_A_PART = 500;
 
 /** What the rules ask of the workers from number `from` on, and the number of the first that is left; null for none. */
 export interface PlacesPart {
@@ -33,7 +35,7 @@ export const readPlaces = (
   const facts: PlaceFacts[] = [];
   let chars = 0;
   for (const member of members) {
-    if (chars > MACHINE_CHARS) return ok({ facts, next: from + facts.length });
+    if (chars > MACHINE_CHARS || facts.length === MACHINES_A_PART) return ok({ facts, next: from + facts.length });
     const read = factsOf(turn, member, model);
     facts.push(read.facts);
     chars += read.chars;

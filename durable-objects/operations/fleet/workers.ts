@@ -30,7 +30,7 @@ import {
   type Worker,
   type WorkerView,
 } from "../../../domain/fleet/worker.ts";
-import { type FleetSums, inOrder, isWanted, sumsOf } from "../../../domain/fleet/worker-state.ts";
+import { type FleetSums, inOrder, isWanted, newestFirst, sumsOf } from "../../../domain/fleet/worker-state.ts";
 import type { Job } from "../../../domain/job/job.ts";
 import { loseJob } from "../../../domain/job/lease.ts";
 import type { Json } from "../../../domain/words/json.ts";
@@ -82,11 +82,7 @@ export const listPresent = (
   page: { limit: number; offset: number },
 ): Result<{ workers: WorkerResource[]; total: number }, Refusal> => {
   const present = [...turn.memory.fleet.members()].filter((member) => !isSilent(turn, member));
-  const newestFirst = inOrder(
-    present.map((member) => viewOf(turn, member)),
-    "registered_at",
-  );
-  const shown = newestFirst.slice(page.offset, page.offset + page.limit);
+  const shown = newestFirst(present).slice(page.offset, page.offset + page.limit);
   return ok({ workers: lightPage(turn, shown), total: present.length });
 };
 
@@ -94,11 +90,11 @@ export const listPresent = (
 const MAX_PAGE_CHARS = 8 * 1024 * 1024;
 
 /** As many workers, from the first, as one answer can hold; the next page begins after them. */
-const lightPage = (turn: Turn, views: readonly WorkerView[]): WorkerResource[] => {
+const lightPage = (turn: Turn, members: readonly Member[]): WorkerResource[] => {
   const page: WorkerResource[] = [];
   let chars = 0;
-  for (const view of views) {
-    const shown = presentView(turn, view);
+  for (const member of members) {
+    const shown = presentMember(turn, member);
     chars += JSON.stringify(shown).length;
     if (chars > MAX_PAGE_CHARS) break;
     page.push(shown);

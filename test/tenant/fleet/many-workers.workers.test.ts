@@ -6,9 +6,10 @@ import { workerListQuery } from "../../../contract/fleet/worker.ts";
 import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import type { NewJob } from "../../../domain/job/new-job.ts";
 import { replaceConfig } from "../../../durable-objects/operations/config.ts";
+import { readPlaces } from "../../../durable-objects/operations/fleet/place-model.ts";
 import { report } from "../../../durable-objects/operations/fleet/presence.ts";
 import { complete } from "../../../durable-objects/operations/fleet/report.ts";
-import { listWorkers } from "../../../durable-objects/operations/fleet/workers.ts";
+import { listPresent, listWorkers } from "../../../durable-objects/operations/fleet/workers.ts";
 import { createOne, dispatch } from "../../../durable-objects/operations/jobs/jobs.ts";
 import { assignWaiting } from "../../../durable-objects/placing/assign-waiting.ts";
 import type { Memory } from "../../../durable-objects/turn/memory.ts";
@@ -111,4 +112,30 @@ test("a page of large machines is read in portions, one a turn, and counts the f
     }
     expect(listed).toEqual(instances);
     expect(everyWorker).toHaveBeenCalledTimes(1);
+  }));
+
+test("what a place for a model asks of many small machines is read in parts, one a turn", () =>
+  inTenant("many-workers-place", ({ act }) => {
+    for (let at = 0; at < MANY; at += 1) act((turn) => report(turn, presence({ instance: `w${at}` })));
+    const parts: number[] = [];
+    for (let from: number | null = 0; from !== null; ) {
+      const asked = { model: "m", tags: [], from };
+      const part = act((turn) => readPlaces(turn, asked));
+      if (!part.ok) throw new Error("refused");
+      parts.push(part.value.facts.length);
+      from = part.value.next;
+    }
+    expect(parts).toEqual([500, 500]);
+  }));
+
+test("a page of the workers that are there looks at the rest only for whether they are", () =>
+  inTenant("many-workers-present", ({ act, memory }) => {
+    for (let at = 0; at < MANY; at += 1) act((turn) => report(turn, presence({ instance: `w${at}` })));
+    const counts = act((turn) => {
+      const signs = vi.spyOn(turn, "lastSocketSign");
+      const listed = listPresent(turn, { limit: 10, offset: 0 });
+      if (!listed.ok) throw new Error("refused");
+      return [listed.value.workers.length, listed.value.total, signs.mock.calls.length];
+    });
+    expect(counts).toEqual([10, memory.fleet.size, 10]);
   }));
