@@ -13,6 +13,7 @@ import type { Input } from "../input.ts";
 import type { Column } from "../terminal/cells.ts";
 import { when } from "../terminal/when.ts";
 import type { Context, Flag, Verb } from "../verb.ts";
+import { whileAway } from "../while-away.ts";
 import { BULK_FLAGS, bulkJobs } from "./bulk-jobs.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 import { textOf } from "./run.ts";
@@ -197,13 +198,15 @@ const watch: Verb = {
   says: "Prints one line per change, of one job until its end or of the newest jobs",
   examples: ["jobs watch", "jobs watch job_1"],
   args: [{ ...ID, isOptional: true }],
-  run: async ({ client, output, signal }, input) => {
-    const { jobs } = client();
+  run: async (context, input) => {
+    const { output, signal } = context;
+    const { jobs } = context.client();
     const id = input.optionalArg("id");
+    const look = async (): Promise<readonly JobResource[]> =>
+      id === undefined ? (await jobs.list({ limit: MAX_PAGE }, { signal })).jobs : [await jobs.get(id, { signal })];
     let seen: ReadonlyMap<string, string> = new Map();
     for (;;) {
-      const found =
-        id === undefined ? (await jobs.list({ limit: MAX_PAGE }, { signal })).jobs : [await jobs.get(id, { signal })];
+      const found = await whileAway(context, look);
       const now = new Map<string, string>();
       for (const job of found.toReversed()) {
         const state = `${job.status} ${job.assigned_worker} ${job.waiting_reason}`;

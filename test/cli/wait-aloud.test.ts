@@ -47,3 +47,16 @@ it("run --stream says it, too, and leaves the output alone", async () => {
   expect(err).toBe(`Job j-1\nJob j-1 waits: ${GPU}\n`);
   expect(code).toBe(0);
 });
+
+it("jobs watch goes on where the service was away meanwhile", async () => {
+  let looks = 0;
+  const { out, err, code } = await runCommand(["jobs", "watch", "j-1"], () => {
+    looks += 1;
+    // Once more than a call repeats itself.
+    if (looks <= 3) return Promise.reject(new TypeError("the connection was refused"));
+    return { id: "j-1", prompt: "hi", created_at: "2026-11-22T10:00:00.000Z", assigned_worker: null, ...COMPLETED };
+  });
+  expect(out).toContain("completed");
+  expect(err).toContain("No answer from Signalbox");
+  expect(code).toBe(0);
+});
