@@ -3,6 +3,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { printable } from "../../contract/text/printable.ts";
 import { giveBack } from "../state/focus.ts";
 import { tellError } from "../state/notice.ts";
 import { Problem } from "./problem.tsx";
@@ -52,7 +53,7 @@ export const Dialog = ({
       aria-labelledby={titleId}
       {...(isKeptOpen ? { closedby: "none", onKeyDown: keepOpen } : {})}
     >
-      <h2 id={titleId}>{title}</h2>
+      <h2 id={titleId}>{printable(title)}</h2>
       {children}
     </dialog>
   );

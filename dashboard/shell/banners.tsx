@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
+import { printable } from "../../contract/text/printable.ts";
 import { MAX_UNCONFIRMED } from "../../contract/words/values.ts";
 import { clock, count, plural } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
@@ -39,7 +40,7 @@ export const KillswitchBanner = () => {
           <p class="halt-title">
             Line stopped: level {state.level}, {levelName(state.level).toLowerCase()}
           </p>
-          {state.reason && <p>“{state.reason}”</p>}
+          {state.reason && <p>“{printable(state.reason)}”</p>}
         </div>
         {/* Outside the alert, which would be announced again with each second. */}
         <p>

@@ -2,12 +2,14 @@
 // loopback address only, and is worth nothing without the secret that only the program knows.
 
 import { useState } from "preact/hooks";
+import { printable } from "../../contract/text/printable.ts";
 import { api } from "../api.ts";
 import { Empty, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { place } from "../router.ts";
 import { isPerson, session } from "../state/session.ts";
 
+const MAX_NAME_CHARS = 80;
 const TITLE = "Sign in a program";
 
 const askedHere = () => {
@@ -15,7 +17,10 @@ const askedHere = () => {
   const port = Number(query.get("port"));
   const [name, challenge, state] = [query.get("name"), query.get("challenge"), query.get("state")];
   const isPort = Number.isInteger(port) && port > 0 && port < 65_536;
-  return isPort && name && challenge && state ? { port, name, challenge, state } : null;
+  // The link may be anybody's: its words stay a name.
+  return isPort && name && challenge && state
+    ? { port, name: printable(name).slice(0, MAX_NAME_CHARS), challenge, state }
+    : null;
 };
 
 export const GrantKey = () => {

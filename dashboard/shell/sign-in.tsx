@@ -4,6 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { SessionAnswer } from "../../contract/access/session.ts";
 import type { SignInOffer } from "../../contract/access/sign-in.ts";
+import { printable } from "../../contract/text/printable.ts";
 import { api } from "../api.ts";
 import { Lamp } from "../parts/lamp.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -24,8 +25,8 @@ const WrongRole = ({ who: { name, role } }: { who: SessionAnswer }) => {
   return (
     <>
       <p>
-        The key “{name}” has the role <strong>{role}</strong>: it runs jobs, but cannot open the dashboard. Sign in with
-        a key whose role is admin, standard or viewer.
+        The key “{printable(name)}” has the role <strong>{role}</strong>: it runs jobs, but cannot open the dashboard.
+        Sign in with a key whose role is admin, standard or viewer.
       </p>
       <Problem error={error} />
       <button type="button" class="button primary" onClick={() => signOut().catch(setError)}>

@@ -1,6 +1,7 @@
 // Short messages about the last action. An error stays until it is dismissed.
 
 import { signal } from "@preact/signals";
+import { printableLines } from "../../contract/text/printable.ts";
 import { withLocalTimes } from "../format.ts";
 import { session, whenUserChanges } from "./session.ts";
 
@@ -36,7 +37,8 @@ whenUserChanges((hasOtherRole) => {
 const add = (tone: Notice["tone"], text: string): void => {
   lastId += 1;
   const id = lastId;
-  notices.value = bounded([...notices.value, { id, tone, text }]);
+  // Its sentences name what others have named, which may turn the direction of writing.
+  notices.value = bounded([...notices.value, { id, tone, text: printableLines(text) }]);
   if (tone === "done") setTimeout(() => dismiss(id), SHOWN_MS);
 };
 
