@@ -43,6 +43,22 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("goes on with a text that broke off while it was written, after its last event", async () => {
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Tell", provider: "none", stream: true });
+    const { page } = await world.open("");
+    const asked: (string | undefined)[] = [];
+    const chunk = (number: number, text: string) => `event: chunk\nid: 1.${number}\ndata: {"text":"${text}"}\n\n`;
+    await page.route(`**/api/jobs/${id}/stream`, (route) => {
+      asked.push(route.request().headers()["last-event-id"]);
+      if (asked.length === 2) return route.abort("connectionreset");
+      const body = asked.length === 1 ? chunk(1, "Hello ") : chunk(2, "world");
+      return route.fulfill({ contentType: "text/event-stream", body: asked.length > 3 ? "" : body });
+    });
+    await page.goto(`${world.server.url}/#/jobs/${id}`);
+    await page.getByText("Hello world").waitFor();
+    expect(asked.slice(0, 3)).toEqual([undefined, "1.1", "1.1"]);
+  });
+
   it("says why its worker got it: the score by its parts, the next best worker and where that scored lower", async () => {
     await register(world, "tagged", { provider: "duo", tags: "a,b" });
     await register(world, "plain", { provider: "duo" });
