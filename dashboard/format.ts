@@ -103,6 +103,9 @@ export const jsonText = (value: unknown): string =>
 export const shortened = (text: string, most: number): string =>
   text.length <= most ? text : `${startOf(text, most - 1).trimEnd()}…`;
 
+/** Empty where there is nothing to see: characters of no width are no words either. */
+export const trimmed = (text: string): string => (/^[\s\p{Cf}]*$/u.test(text) ? "" : text.trim());
+
 /** Only the host of an address: the rest may be long, or secret. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
 

@@ -3,7 +3,7 @@
 
 import type { LiveJob } from "../../contract/live.ts";
 import { startOf } from "../../contract/text/start-of.ts";
-import { duration, usd, withLocalTimes } from "../format.ts";
+import { duration, trimmed, usd, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { isOpen } from "../state/board.ts";
 import { type Beyond, openedFrom } from "../state/came-from.ts";
@@ -57,7 +57,7 @@ const CheckCell = ({ job, selection }: { job: LiveJob; selection: Selection }) =
     <label>
       <input
         type="checkbox"
-        aria-label={`Select: ${job.prompt_start.trim() || job.id}`}
+        aria-label={`Select: ${trimmed(job.prompt_start) || job.id}`}
         checked={selection.has(job.id)}
         onChange={() => selection.toggle(job.id)}
       />
@@ -79,7 +79,7 @@ const Row = ({ job, selection, onOpen }: RowProps) => (
     </td>
     <td class="cell-main">
       <a class="row-link" title={job.prompt_start} href={href(["jobs", job.id])} onClick={onOpen}>
-        {job.prompt_start.trim() || "(blank prompt)"}
+        {trimmed(job.prompt_start) || "(blank prompt)"}
       </a>
       <Note job={job} />
     </td>

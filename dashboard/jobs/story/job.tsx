@@ -4,7 +4,7 @@ import type { AttemptResource } from "../../../contract/jobs/insight.ts";
 import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
 import type { LiveJob } from "../../../contract/live.ts";
 import { api } from "../../api.ts";
-import { bytesText, shortened, withLocalTimes } from "../../format.ts";
+import { bytesText, shortened, trimmed, withLocalTimes } from "../../format.ts";
 import { Empty, Loading, Page, Panel } from "../../parts/page.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { JobStatus } from "../../parts/status.tsx";
@@ -28,7 +28,7 @@ const TITLE_CHARS = 80;
 const HEADING_MARK = /^#+\s+/;
 
 const titleOf = (job: JobResource): string => {
-  const [first = ""] = job.prompt.trim().split("\n");
+  const [first = ""] = trimmed(job.prompt).split("\n");
   return shortened(first.replace(HEADING_MARK, ""), TITLE_CHARS) || job.id;
 };
 

@@ -1,7 +1,16 @@
 // The dashboard's formatting: diffs, durations, money, tags, addresses.
 
 import { describe, expect, it } from "vitest";
-import { axisDuration, dateTime, duration, relative, shortened, splitTags, usd } from "../../../dashboard/format.ts";
+import {
+  axisDuration,
+  dateTime,
+  duration,
+  relative,
+  shortened,
+  splitTags,
+  trimmed,
+  usd,
+} from "../../../dashboard/format.ts";
 import { byReason } from "../../../dashboard/parts/by-reason.ts";
 import { pathOf } from "../../../dashboard/parts/charts/plot.tsx";
 import { EMPTY_JOB, jsonError, toBody } from "../../../dashboard/parts/job-fields.ts";
@@ -11,6 +20,11 @@ import { limitsInWords } from "../../../dashboard/settings/key-limits.tsx";
 
 it("a duration on an axis is a figure, however short", () => {
   expect([0, 0.25, 0.5, 1, 1500].map(axisDuration)).toEqual(["0", "0.3 ms", "0.5 ms", "1 ms", "1.5 s"]);
+});
+
+it("a text of nothing but space, or characters of no width, is blank", () => {
+  const family = "\u{1f468}\u200d\u{1f469}";
+  expect([" \n", "\u200b", "\u2060\u00ad \ufeff", ` ${family} `].map(trimmed)).toEqual(["", "", "", family]);
 });
 
 it("a key's limits are read in words, with large figures in groups", () => {
