@@ -6,7 +6,7 @@ import { workerListQuery } from "../../../contract/fleet/worker.ts";
 import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import type { NewJob } from "../../../domain/job/new-job.ts";
 import { replaceConfig } from "../../../durable-objects/operations/config.ts";
-import { readPlaces } from "../../../durable-objects/operations/fleet/place-model.ts";
+import { type PlacesPart, readPlaces } from "../../../durable-objects/operations/fleet/place-model.ts";
 import { report } from "../../../durable-objects/operations/fleet/presence.ts";
 import { complete } from "../../../durable-objects/operations/fleet/report.ts";
 import { listPresent, listWorkers } from "../../../durable-objects/operations/fleet/workers.ts";
@@ -118,12 +118,15 @@ test("what a place for a model asks of many small machines is read in parts, one
   inTenant("many-workers-place", ({ act }) => {
     for (let at = 0; at < MANY; at += 1) act((turn) => report(turn, presence({ instance: `w${at}` })));
     const parts: number[] = [];
-    for (let from: number | null = 0; from !== null; ) {
-      const asked = { model: "m", tags: [], from };
-      const part = act((turn) => readPlaces(turn, asked));
+    const readFrom = (from: number): PlacesPart => {
+      const part = act((turn) => readPlaces(turn, { model: "m", tags: [], from }));
       if (!part.ok) throw new Error("refused");
-      parts.push(part.value.facts.length);
-      from = part.value.next;
+      return part.value;
+    };
+    for (let from: number | null = 0; from !== null; ) {
+      const { facts, next }: PlacesPart = readFrom(from);
+      parts.push(facts.length);
+      from = next;
     }
     expect(parts).toEqual([500, 500]);
   }));
