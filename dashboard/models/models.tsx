@@ -3,6 +3,7 @@
 
 import { useState } from "preact/hooks";
 import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { api } from "../api.ts";
 import { plural } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
@@ -12,7 +13,7 @@ import { Problem } from "../parts/problem.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { hasSnapshot, learning, workers as liveWorkers, modelTasks, queue } from "../state/board.ts";
-import { useLoad, useRounds } from "../state/load.ts";
+import { useLoad, useRounds, useThrottled } from "../state/load.ts";
 import { ModelMatrix } from "./model-matrix.tsx";
 import { modelRows, type WantedModel, wantedModels } from "./model-table.ts";
 import { PlaceDialog } from "./place-dialog.tsx";
@@ -20,6 +21,8 @@ import { TaskList } from "./task-list.tsx";
 
 /** The socket tells of what changes; this is for what it does not know of. */
 const REREAD_EVERY_MS = 30_000;
+/** At most so often for workers that begin to tell of their models, or stop. */
+const REREAD_WORKERS_MS = 2_000;
 /** Columns that a table shows on any screen but a phone's. */
 const WORKERS_SHOWN = 6;
 const TASKS_SHOWN = 20;
@@ -54,9 +57,13 @@ const newest = (read: readonly ModelTaskResource[]): readonly ModelTaskResource[
   return [...all.values()].sort((one, other) => (one.created_at < other.created_at ? 1 : -1));
 };
 
+const tellsModels = ({ loaded, on_disk, can }: WorkerResource): boolean =>
+  loaded !== null || on_disk !== null || can !== null;
+
 const useModels = (offset: number) => {
   const round = useRounds(REREAD_EVERY_MS);
-  const { data, error, reload } = useLoad(`models ${offset} ${round}`, async (signal) => {
+  const telling = useThrottled([...liveWorkers.value.values()].filter(tellsModels).length, REREAD_WORKERS_MS);
+  const { data, error, reload } = useLoad(`models ${offset} ${round} ${telling}`, async (signal) => {
     const page = { tells_models: "true", limit: WORKERS_SHOWN, offset, sort: "instance" } as const;
     const [{ workers, total }, { tasks }] = await Promise.all([
       learning(api.workers.list(page, { signal })),

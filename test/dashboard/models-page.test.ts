@@ -149,4 +149,17 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
     expect(await heads.allTextContents()).toEqual(["heap-203", "heap-204", "rack", "studio"]);
     expect(faults()).toEqual([]);
   }, 60_000);
+
+  it("shows a worker that begins to tell of its models without a reload", async () => {
+    const attic = { instance: "attic", provider: "ollama", status: "idle", tags: "", models: ["attic-model"] };
+    await world.call("POST", "/presence", attic);
+    const { page, faults } = await world.open("models");
+    await page.getByRole("table", { name: "Models and workers" }).waitFor();
+    const loaded = [{ model: "attic-model" }];
+    await world.call("POST", "/presence", { ...attic, loaded, on_disk: [] });
+    await row(page, "attic-model").waitFor({ timeout: 10_000 });
+    await world.call("POST", "/presence", attic);
+    await row(page, "attic-model").waitFor({ state: "detached", timeout: 10_000 });
+    expect(faults()).toEqual([]);
+  });
 });
