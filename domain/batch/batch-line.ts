@@ -97,6 +97,12 @@ export const readLine = (
     );
   if (!isAllowed(model, rules))
     return fault("model_not_allowed", `this key does not allow model ${JSON.stringify(model)}`, "body.model");
+  if ((body.models ?? null) !== null)
+    return fault(
+      "unsupported_parameter",
+      "a batch's line names one model: leave out body.models, and name an alias with a list as its model",
+      "body.models",
+    );
   // As its job has it: `1e20` becomes 21 digits.
   const written = JSON.stringify(body);
   if (written.length > MAX_LINE_BYTES) return lineTooLarge(line);

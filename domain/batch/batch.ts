@@ -73,6 +73,8 @@ export interface BatchRecord {
   readonly completionWindow: string;
   readonly metadata: Readonly<Record<string, string>> | null;
   readonly outputLifeMs: number;
+  /** Its lines go to no provider that the coordinator calls itself. */
+  readonly edge?: false;
   readonly status: BatchStatus;
   /** Set when its lines have ended, or may not go on. */
   readonly ending: BatchEnding | null;
@@ -112,7 +114,7 @@ const PACE_MINUTES = 5;
 
 export type NewBatch = Pick<
   BatchRecord,
-  "id" | "form" | "keyId" | "fileId" | "origin" | "api" | "completionWindow" | "metadata" | "outputLifeMs"
+  "id" | "form" | "keyId" | "fileId" | "origin" | "api" | "completionWindow" | "metadata" | "outputLifeMs" | "edge"
 >;
 
 export const createBatch = (asked: NewBatch, windowMs: number, nowAt: number): BatchRecord => ({

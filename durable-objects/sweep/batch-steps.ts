@@ -2,7 +2,7 @@
 // step may be asked and answered twice. A batch's lines become jobs in the turn that moves its cursor past them, so each
 // becomes one job. When to take a step: `batch-look.ts`.
 
-import { mayUseModel } from "../../domain/access/key-limits.ts";
+import { type KeyLimits, mayUseModel } from "../../domain/access/key-limits.ts";
 import {
   type BatchEnding,
   type BatchFileKind,
@@ -94,8 +94,10 @@ const learning = (turn: Turn, batch: BatchRecord): { rules: LineRules; bytes: nu
 };
 
 /** Of the models that its key may use; null: all. */
-const patternsOf = (turn: Turn, { keyId }: BatchRecord): readonly string[] | null =>
-  (keyId === null ? null : turn.store.keys.find(keyId)?.limits?.models) ?? null;
+const patternsOf = (turn: Turn, batch: BatchRecord): readonly string[] | null => limitsOf(turn, batch)?.models ?? null;
+
+const limitsOf = (turn: Turn, { keyId }: BatchRecord): KeyLimits | null =>
+  (keyId === null ? null : turn.store.keys.find(keyId)?.limits) ?? null;
 
 const modelToFeed = (
   turn: Turn,
@@ -212,7 +214,8 @@ export const fed = (
   if (batch === undefined || known === undefined || last === undefined) return false;
   if (batch.status !== "in_progress" || known.cursor?.line !== cursor?.line) return false;
   const found = meant(turn, batch, model);
-  const jobs = lines.map((line) => toNewJob(batch, model, found, line));
+  const edge = batch.edge !== false && limitsOf(turn, batch)?.edge !== false;
+  const jobs = lines.map((line) => toNewJob(batch, model, found, edge, line));
   const groups = [...new Set(jobs.map((one) => groupKeyOf(requirementsOfNew(one))))];
   if (!refuseGroups(turn, groups).ok || holdReason(turn, batch) !== null) return false;
   turn.putBatch(noteFed(batch, model, lines.length, { hash: last.hash, line: last.line }));
@@ -236,9 +239,12 @@ const toNewJob = (
   batch: BatchRecord,
   model: string,
   [found, ...choices]: ReturnType<typeof meant>,
+  mayUseEdge: boolean,
   { line, customId, body }: TakenLine,
 ): NewJob => {
-  const given: Given = { ...body, model: found.model };
+  // As at the front door: these two are for the coordinator.
+  const { edge, models: _models, ...asked } = body;
+  const given: Given = { ...asked, model: found.model };
   return {
     prompt: customId,
     input: batch.api === "responses" ? remembered(given) : given,
@@ -247,6 +253,7 @@ const toNewJob = (
     tags: found.tags,
     priority: "low",
     tier: found.tier,
+    edge: mayUseEdge && edge !== false,
     timeoutMs: null,
     maxAttempts: null,
     runAt: null,

@@ -14,6 +14,7 @@ import { toMs } from "../../contract/words/field.ts";
 import { OUTPUT_LIFE_MS, windowOf } from "../../domain/batch/batch.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
+import { isKeptFromEdge } from "../http/header-value.ts";
 import { randomId } from "../http/key-format.ts";
 import { clientOrigin } from "../http/public-address.ts";
 import { unwrap } from "../http/refused.ts";
@@ -48,6 +49,7 @@ const create = endpoint(
       completionWindow: body.completion_window,
       windowMs: windowOf(body.completion_window) ?? 0,
       metadata: body.metadata ?? null,
+      ...(isKeptFromEdge(c) ? { edge: false } : {}),
       outputLifeMs: body.output_expires_after == null ? OUTPUT_LIFE_MS.usual : toMs(body.output_expires_after.seconds),
     });
     return answer(c, toOpenAiBatch(unwrap(created)));

@@ -25,6 +25,7 @@ import { sendOn } from "../files/send-on.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import { refuseOtherMedia } from "../http/body.ts";
+import { isKeptFromEdge } from "../http/header-value.ts";
 import { headersFor } from "../http/headers.ts";
 import { randomId, type TokenFacts } from "../http/key-format.ts";
 import { clientOrigin } from "../http/public-address.ts";
@@ -95,6 +96,7 @@ const create = endpoint(
   },
   async (c, { token }) => {
     refuseOtherMedia(c);
+    const edge = isKeptFromEdge(c) ? { edge: false as const } : {};
     const id = `batch_${randomId()}`;
     const file = await receive(c, token, arrivingRequests(c, anthropicBatchId(id)), receiveFile(c, token));
     const created = await callTenant(c.env, token, "createBatch", {
@@ -106,6 +108,7 @@ const create = endpoint(
       completionWindow: WINDOW.text,
       windowMs: WINDOW.ms,
       metadata: null,
+      ...edge,
       outputLifeMs: OUTPUT_LIFE_MS.usual,
     });
     if (!created.ok) await callTenant(c.env, token, "deleteFile", { id: file.id });

@@ -3,8 +3,8 @@
 import { expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
-import { Client, newWorld } from "../support/workerd/client.ts";
-import { begin, numbered, own, whenIs } from "../support/workerd/embedding-batches.ts";
+import { type Body, Client, newWorld } from "../support/workerd/client.ts";
+import { begin, line, numbered, own, upload, whenIs } from "../support/workerd/embedding-batches.ts";
 
 it("says which model nobody has, and runs the lines of the others", async () => {
   const world = await newWorld();
@@ -56,6 +56,37 @@ it("gives no line another model than its key may use, however its name is writte
   );
   expect(worker.jobs.map(({ model }) => model)).toEqual(["m1", "m1"]);
   await worker.stop();
+});
+
+it("keeps lines from hosted providers by a field, by the create's header and by the key's limits", async () => {
+  const world = await newWorld();
+  const worker = await batchWorker(world);
+  const limits = { edge: false };
+  const client = new Client((await world.ok("POST", "/api/keys", { name: "c", role: "client", limits })).key);
+  const edgesOf = async (by: Client, headers: Record<string, string>, lines: string[]): Promise<unknown> => {
+    const asked = { input_file_id: await upload(by, lines), endpoint: "/v1/embeddings", completion_window: "24h" };
+    const { status, body } = await by.post("/v1/batches", asked, { headers });
+    if (status !== 200) return status;
+    await whenIs(by, body.id, "completed");
+    const { jobs } = await world.ok("GET", `/api/jobs?batch=${body.id}`);
+    return jobs.map(({ edge }: Body) => edge).sort();
+  };
+  const said = line("a").replace('"input"', '"edge":false,"input"');
+  expect(await edgesOf(world, {}, [said, line("b")])).toEqual([false, true]);
+  expect(await edgesOf(world, { "x-signalbox-edge": "off" }, [line("a")])).toEqual([false]);
+  expect(await edgesOf(world, { "x-signalbox-edge": "maybe" }, [line("a")])).toBe(400);
+  expect(await edgesOf(client, {}, [line("a")])).toEqual([false]);
+  // The runtime would refuse it.
+  expect(worker.jobs.map(({ input }) => Object.keys(input as Body))).toEqual(Array(4).fill(["model", "input"]));
+  await worker.stop();
+});
+
+it("refuses a list of models in a line, of which only the first would be tried", async () => {
+  const world = await newWorld();
+  const { id } = await begin(world, [line("a").replace('"input"', '"models":["m2"],"input"')]);
+  await whenIs(world, id, "failed");
+  const { data } = (await world.ok("GET", `/v1/batches/${id}`)).errors;
+  expect(data).toMatchObject([{ code: "unsupported_parameter", param: "body.models", line: 1 }]);
 });
 
 it("lets the lines wait for a provider that limits its rate, whatever is configured, until each is answered", async () => {
