@@ -27,7 +27,7 @@ import { removedModelNote } from "../steps/catalog.ts";
 import { inFlow } from "../steps/flow.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "../steps/idempotency.ts";
 import { refuseGoneFiles } from "../steps/job-files.ts";
-import { countRequest, refuseModel, refuseOverLimits } from "../steps/key-limits.ts";
+import { countRequest, mayUseEdge, refuseModel, refuseOverLimits } from "../steps/key-limits.ts";
 import { type Portion, portionOf } from "../steps/portion.ts";
 import { budgetAgainst } from "../steps/reached-budgets.ts";
 import type { ScheduleRun } from "../store/outbox.ts";
@@ -60,11 +60,19 @@ const refuseTooMany = ({ store }: Turn, limit = MAX_SCHEDULES): Result<null, Ref
 const textLength = ({ prompt, input }: Schedule): number => prompt.length + JSON.stringify(input).length;
 
 const newSchedule = (turn: Turn, request: NewSchedule): Result<Schedule, Refusal> => {
-  const created = createSchedule(request, turn.nowAt);
+  const created = createSchedule(asMayRun(turn, request), turn.nowAt);
   if (!created.ok) return created;
   const allowed = refuseAsked(turn, created.value.model, request.files);
   return allowed.ok ? created : allowed;
 };
+
+/** The jobs go where those of the caller's key may. */
+const asMayRun = <T extends { readonly edge?: boolean | undefined }>(turn: Turn, asked: T): T =>
+  mayUseEdge(turn) ? asked : { ...asked, edge: false };
+
+/** Who only pauses or resumes it changes none of its jobs. */
+const asMayChange = (turn: Turn, asked: SchedulePatch): SchedulePatch =>
+  Object.keys(asked).every((field) => field === "status") ? asked : asMayRun(turn, asked);
 
 /** What every one of its jobs would be refused for. */
 const refuseAsked = (turn: Turn, model: string | null, files: readonly string[] = []): Result<null, Refusal> => {
@@ -124,8 +132,9 @@ export const preview = (
 
 export const patch = (
   turn: Turn,
-  request: { name: string; patch: SchedulePatch },
+  { name, patch: asked }: { name: string; patch: SchedulePatch },
 ): Result<ScheduleResource, Refusal> => {
+  const request = { name, patch: asMayChange(turn, asked) };
   const found = turn.store.schedules.find(request.name);
   if (found === null) return err(notFound("schedule", request.name));
   const checked = patchSchedule(found, request.patch, turn.nowAt);

@@ -282,4 +282,16 @@ describe("a key with limits", () => {
     expect([status, body.code]).toEqual([429, "rate_limit_exceeded"]);
     expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
   });
+
+  it("keeps the jobs of its schedules from hosted providers as it keeps its own", async () => {
+    const world = await newWorld();
+    const limits = { edge: false };
+    const { key } = await world.ok("POST", "/api/keys", { name: "limited", role: "standard", limits });
+    const put = (change: object) => request(key, "PUT", "/api/schedules/mine", change);
+    expect((await request(key, "POST", "/api/schedules", NEW)).body.edge).toBe(false);
+    expect((await put({ edge: true })).body.edge).toBe(false);
+    expect((await world.ok("PUT", "/api/schedules/mine", { edge: true })).edge).toBe(true);
+    expect((await put({ status: "paused" })).body.edge).toBe(true);
+    expect((await put({ prompt: "ho" })).body.edge).toBe(false);
+  });
 });
