@@ -46,7 +46,9 @@ const create = endpoint(
       if (given.purpose === undefined) throw new Refused(invalid("purpose", "is required"));
       const parsed = openAiFileFields.safeParse(given);
       if (!parsed.success) throw new Refused(refusalOf(openAiFileFields, parsed.error, given, "body"));
-      const life = parsed.data["expires_after[seconds]"];
+      const { "expires_after[anchor]": anchor, "expires_after[seconds]": life } = parsed.data;
+      if (anchor !== undefined && life === undefined)
+        throw new Refused(invalid("expires_after[seconds]", "is required beside expires_after[anchor]"));
       return { purpose: parsed.data.purpose, lifeMs: life === undefined ? null : toMs(life) };
     });
     return answer(c, toOpenAiFile(await receive(c, token, arriving, receiveFile(c, token))));

@@ -121,6 +121,17 @@ describe("OpenAI's client", () => {
     }
   });
 
+  it("is told that a file's end needs its seconds", async () => {
+    const openai = clientOf(await newWorld());
+    const expires_after = { anchor: "created_at" } as { anchor: "created_at"; seconds: number };
+    const creating = openai.files.create({
+      file: await toFile(Buffer.from("x"), "x"),
+      purpose: "batch",
+      expires_after,
+    });
+    await expect(creating).rejects.toMatchObject({ status: 400, param: "expires_after[seconds]" });
+  });
+
   it("cancels an upload, which is then not there", async () => {
     const openai = clientOf(await newWorld());
     const upload = await openai.uploads.create({ filename: "a", purpose: "batch", bytes: 9, mime_type: "text/plain" });
