@@ -1,10 +1,10 @@
 // A job's output while it is written. A broken connection is reopened after the last event seen, so no event is lost or
 // repeated.
 
-import { eventsOf } from "../contract/client/event-stream.ts";
 import { ApiProblem } from "../contract/client/problem.ts";
 import { whileAway } from "../contract/client/while-away.ts";
 import type { Client } from "../contract/client.ts";
+import { eventsOf } from "../contract/text/event-stream.ts";
 import { jsonOrText, objectOf } from "../contract/text/json-object.ts";
 
 export interface JobStreamEvent {

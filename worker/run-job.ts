@@ -168,6 +168,8 @@ const placeResult = async (
   signal: AbortSignal,
 ): Promise<Result | { error: JobFailure }> => {
   if (stored !== undefined) return { result_file: stored.id };
+  // Nothing of it could be told again.
+  if (passedOnBytes !== undefined && result === null) return { result_bytes: passedOnBytes };
   const text = JSON.stringify(result) ?? "null";
   const bytes = passedOnBytes ?? utf8Bytes(text);
   const isCarried = bytes <= MAX_RESULT_BYTES && (passedOnBytes !== undefined || fitsFrame(text));

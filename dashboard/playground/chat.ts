@@ -1,8 +1,8 @@
 // One conversation: turns, the current answer, and the usage of each answer.
 
 import { batch, signal } from "@preact/signals";
-import { eventsOf } from "../../contract/client/event-stream.ts";
 import type { ChatMessage, ChatRequest } from "../../contract/client/front-door.ts";
+import { eventsOf } from "../../contract/text/event-stream.ts";
 import { parseJson } from "../../contract/text/json-object.ts";
 import { answerText } from "../answer-text.ts";
 import { api } from "../api.ts";

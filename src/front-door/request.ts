@@ -36,6 +36,8 @@ export interface AskedRequest {
   readonly asking: Asking;
   /** Whether the client itself asked for the usage of its stream. */
   readonly wantsUsage: boolean;
+  /** Its job's events are sound, which the client gets as bytes. */
+  readonly isSound: boolean;
 }
 
 export interface DoorRequest extends AskedRequest {
@@ -180,9 +182,12 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
   const { body, large, identity, files, response = null } = read;
   const model = modelName.safeParse(body.model);
   if (!model.success) throw new Refused(invalid("model", "is required: a name of at most 128 characters"));
-  const stream = asksForEvents(api, body);
+  const wantsEvents = asksForEvents(api, body);
   const idempotency = await idempotencyOf(c, { path: c.req.path, body: identity });
-  if (stream && idempotency !== null)
+  // What may be asked for again is kept whole.
+  const isSound = api === "audio/speech" && !wantsEvents && idempotency === null;
+  const stream = wantsEvents || isSound;
+  if (wantsEvents && idempotency !== null)
     throw new Refused(
       invalid("Idempotency-Key", "does not work for streams, which cannot be replayed: send this request without it"),
     );
@@ -216,5 +221,5 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     traceparent: callersTraceparent(c.req.header("traceparent")),
     ...(response === null ? {} : { response }),
   };
-  return { asking, wantsUsage: asksForUsage(body), held: large === null ? null : { body: large, changes } };
+  return { asking, wantsUsage: asksForUsage(body), isSound, held: large === null ? null : { body: large, changes } };
 };

@@ -4,6 +4,7 @@
 
 import { errorEvent, openingOf } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf } from "../../contract/front-door/door-status.ts";
+import { soundOf } from "../../contract/front-door/speech.ts";
 import type { LastWords } from "../../contract/text/whole-events.ts";
 import { within } from "../../contract/text/within.ts";
 import { OK } from "../../contract/words/http-status.ts";
@@ -11,6 +12,7 @@ import { slowReader, streamLost } from "../../domain/job/job-error.ts";
 import type { DoorAnswer } from "../../durable-objects/operations/front-door/ask.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
+import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
@@ -26,7 +28,7 @@ import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
 import { breakOff, endWith, withLastWords } from "./last-words.ts";
 import { namedEvents, namingEvents } from "./named-answer.ts";
 import type { AskedRequest } from "./request.ts";
-import { openStoredAnswer } from "./stored-answer.ts";
+import { openStoredAnswer, type StoredAnswer } from "./stored-answer.ts";
 import { writtenBody } from "./written-body.ts";
 
 /** Time that a stream may arrive after its job's report. */
@@ -62,19 +64,27 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
     headersFor(c.get("requestId"), { ...answerHeadersOf(c, asking.api, asked, job, startedAt), ...STREAM_HEADERS });
   const begun = begin(c, token, asked, request).then((first) => {
     // From now on the relay tells that the client has left, because it knows whether that was with the last event.
-    if (first.kind === "events") client.stop();
+    if (first.kind === "events" && !request.isSound) client.stop();
     return first;
   });
   const heldMs = Math.max(0, startedAt + commitAfterMs - Date.now());
-  const first = await within(begun, heldMs);
+  // Nothing may stand before sound.
+  const first = await (request.isSound ? begun : within(begun, heldMs));
   if (first === null)
     return new Response(committed(c, begun, asked, request, endingIfLost(c, token, asked, request)), {
       headers: headersOf(asked.job),
     });
   const { job } = first;
+  const plainHeaders = answerHeadersOf(c, asking.api, asked, job, startedAt);
+  if (first.kind === "events" && request.isSound) {
+    const sound = await asBytes(first.body, client.stop);
+    if (sound === null) return errorResponse(c, asking.api, doorErrorOf(streamLost), plainHeaders);
+    c.set("isWrittenOverTime", true);
+    const headers = { ...plainHeaders, ...STREAM_HEADERS, "content-type": sound.contentType };
+    return new Response(sound.body, { headers: headersFor(c.get("requestId"), headers) });
+  }
   if (first.kind === "events") return new Response(first.body, { headers: headersOf(job) });
   client.stop();
-  const plainHeaders = answerHeadersOf(c, asking.api, asked, job, startedAt);
   if (job.status !== "completed") return failureResponse(c, asking.api, job, plainHeaders);
   const stored = job.answerFile === null ? null : await openStoredAnswer(c, token, job.answerFile, false);
   if (stored !== null) {
@@ -82,8 +92,32 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
     return new Response(stored.body, { headers });
   }
   if (isLost(job)) return errorResponse(c, asking.api, doorErrorOf(streamLost), plainHeaders);
+  if (request.isSound) return answer(c, job.result, 200, plainHeaders);
   return new Response(eventsOf(request, asked, job), { headers: headersOf(job) });
 };
+
+/**
+ * Sound that comes as events, from its first one on; null if they are of something else. Where it breaks off, so does the
+ * connection: bytes have no words for it. `stop` is called behind the last.
+ */
+const asBytes = async (events: ReadableStream<Uint8Array>, stop: () => void): Promise<StoredAnswer | null> => {
+  const sound = soundOf(events);
+  const first = await sound.next().catch(() => null);
+  if (first === null || first.done) return null;
+  const { contentType, bytes } = first.value;
+  const body = new ReadableStream<Uint8Array>({
+    start: (to) => to.enqueue(bytes),
+    pull: async (to) => {
+      const next = await sound.next();
+      if (!next.done) return to.enqueue(next.value.bytes);
+      stop();
+      to.close();
+    },
+    cancel: async () => void (await sound.return()),
+  });
+  return { contentType: contentType ?? OCTETS, body };
+};
+const OCTETS = "application/octet-stream";
 
 /** The events of a complete answer. */
 const eventsOf = ({ asking, wantsUsage }: AskedRequest, { response }: DoorAnswer, { result }: Followed): string => {

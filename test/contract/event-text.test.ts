@@ -2,7 +2,7 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { eventsOf } from "../../contract/client/event-stream.ts";
+import { eventsOf } from "../../contract/text/event-stream.ts";
 import { dataOf, eventsIn } from "../../contract/text/event-text.ts";
 import { WholeEvents } from "../../contract/text/whole-events.ts";
 import { EventSplitter } from "../../worker/apis/sse.ts";

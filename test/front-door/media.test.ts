@@ -271,6 +271,71 @@ describe("sound", () => {
     expect(await newestJob()).toMatchObject({ api: "audio/speech", prompt: "hello", result: null, cost_usd: 0 });
   });
 
+  test("is heard while it is spoken, and is nowhere afterwards", async () => {
+    const [half, rest] = [Buffer.alloc(100_000, 1), Buffer.alloc(50_001, 2)];
+    const heardHalf = Promise.withResolvers<void>();
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "audio/wav" });
+      response.write(half);
+      void heardHalf.promise.then(() => response.end(rest));
+    };
+    const spoken = await openai().audio.speech.create({ model: "m1", input: "hello", voice: "alloy" });
+    expect(spoken.headers.get("content-type")).toBe("audio/wav");
+    const pieces: Buffer[] = [];
+    for await (const piece of spoken.body as unknown as AsyncIterable<Uint8Array>) {
+      pieces.push(Buffer.from(piece));
+      if (Buffer.concat(pieces).byteLength === half.byteLength) heardHalf.resolve();
+    }
+    expect(Buffer.concat(pieces).equals(Buffer.concat([half, rest]))).toBe(true);
+    await expect.poll(newestJob).toMatchObject({ status: "completed", result: null, result_bytes: 150_001 });
+    expect((await api("GET", "/api/files")).total).toBe(0);
+  });
+
+  test("that breaks off breaks the connection, because bytes cannot tell it", async () => {
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "audio/wav", "content-length": "200000" });
+      response.write(Buffer.alloc(100_000, 1), () => setTimeout(() => response.destroy(), 200));
+    };
+    const spoken = await openai().audio.speech.create({ model: "m1", input: "hello", voice: "alloy" });
+    await expect(spoken.arrayBuffer()).rejects.toThrow();
+    await expect.poll(newestJob).toMatchObject({ status: "failed", error: { code: "runtime_unreachable" } });
+  });
+
+  test("whose client leaves ends at its runtime", async () => {
+    const left = Promise.withResolvers<void>();
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "audio/wav" });
+      const speaking = setInterval(() => response.write(Buffer.alloc(1000, 1)), 50);
+      response.on("close", () => left.resolve(clearInterval(speaking)));
+    };
+    const leaving = new AbortController();
+    const asked = { model: "m1", input: "hello", voice: "alloy" };
+    const spoken = await openai().audio.speech.create(asked, { signal: leaving.signal });
+    leaving.abort();
+    await left.promise;
+    await expect.poll(newestJob).toMatchObject({ status: "cancelled" });
+    expect(spoken.status).toBe(200);
+  });
+
+  test("is events for a client that asks for them, and bytes for one that does not, whatever the runtime sends", async () => {
+    const asked = { model: "m1", input: "hello", voice: "alloy" };
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "audio/wav" });
+      response.end("sound");
+    };
+    const told = await openai().audio.speech.create({ ...asked, stream_format: "sse" });
+    const events = [...(await told.text()).matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? ""));
+    expect(events).toMatchObject([{ type: "speech.audio.delta", audio: btoa("sound") }, { type: "speech.audio.done" }]);
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const text of ["so", "und"])
+        response.write(`data: ${JSON.stringify({ type: "speech.audio.delta", audio: btoa(text) })}\n\n`);
+      response.end(`data: ${JSON.stringify({ type: "speech.audio.done", usage: { input_tokens: 3 } })}\n\n`);
+    };
+    expect(await (await openai().audio.speech.create(asked)).text()).toBe("sound");
+    await expect.poll(newestJob).toMatchObject({ usage: { input_tokens: 3 } });
+  });
+
   test("that the runtime refuses keeps the runtime's words, and leaves no file", async () => {
     answer = (response) => json(response, { error: { message: "no such voice", code: "voice" } }, 400);
     const speech = openai().audio.speech.create({ model: "m1", input: "hello", voice: "alloy" });
@@ -279,5 +344,26 @@ describe("sound", () => {
     const unknown = openai().audio.transcriptions.create({ model: "nobody's", file });
     await expect(unknown).rejects.toMatchObject({ status: 404, code: "model_not_found" });
     await expect.poll(async () => (await api("GET", "/api/files")).total).toBe(0);
+  });
+
+  test("is kept whole for a request that may be repeated, and an answer in JSON stays JSON", async () => {
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "audio/mpeg" });
+      response.end("sound");
+    };
+    const say = (headers: Record<string, string>) =>
+      fetch(`${server.url}/v1/audio/speech`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json", ...headers },
+        body: JSON.stringify({ model: "m1", input: "hello", voice: "alloy" }),
+      });
+    for (const replayed of [null, "true"]) {
+      const spoken = await say({ "idempotency-key": "once" });
+      expect([spoken.headers.get("idempotency-replayed"), await spoken.text()]).toEqual([replayed, "sound"]);
+    }
+    expect(heard).toHaveLength(1);
+    answer = (response) => json(response, { audio: "elsewhere" });
+    const told = await say({});
+    expect([told.headers.get("content-type"), await told.json()]).toEqual(["application/json", { audio: "elsewhere" }]);
   });
 });

@@ -39,6 +39,8 @@ export type Dialect = {
   spentOf: (result: unknown) => Spent;
   /** Its answer may be something else than JSON: sound, or plain text. */
   answersInBytes?: true;
+  /** Such an answer passes as it comes, as OpenAI's events of sound, if its client reads events. */
+  speaks?: true;
 };
 
 export const CONTENT: Noted = { kind: "content" };

@@ -17,7 +17,7 @@ export const DIALECTS: Record<Api, Dialect> = {
   "images/edits": media,
   "audio/transcriptions": { ...media, answersInBytes: true },
   "audio/translations": { ...media, answersInBytes: true },
-  "audio/speech": { ...media, answersInBytes: true },
+  "audio/speech": { ...media, answersInBytes: true, speaks: true },
   messages,
   // The runtime counts; nothing is generated, and nothing is spent.
   "messages/count_tokens": { assemble: null, spentOf: () => ({ usage: { input_tokens: 0, output_tokens: 0 } }) },

@@ -1,6 +1,7 @@
 // An answer that is no stream. Up to 1 MiB of JSON is the job's result; anything else passes to where results are kept
 // while it arrives, and only what it spent is read. An ordinary job's is held: its result is what it says.
 
+import { MAX_SPEECH_BYTES, SPEECH_DONE, speechDelta } from "../../contract/front-door/speech.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { MAX_RESULT_BYTES } from "../../contract/words/field.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
@@ -36,11 +37,12 @@ export class AnswerTooLarge extends Error {}
 export const readWhole = async (
   reader: Reader,
   response: RuntimeAnswer,
-  { store, isRead }: Pick<RunOptions, "store" | "isRead">,
+  { store, isRead, isPassedOn, emit }: Pick<RunOptions, "store" | "isRead" | "isPassedOn" | "emit">,
 ): Promise<Outcome> => {
   const type = response.headers.get("content-type") ?? "";
   const pieces = piecesOf(response);
   if (reader.dialect.answersInBytes === true && !/\bjson\b/i.test(type)) {
+    if (reader.dialect.speaks === true && isPassedOn === true) return speak(pieces, type || OCTETS, emit);
     if (store === undefined) return failed(resultTooLarge());
     const kept = await store(
       bounded([], pieces, () => {}),
@@ -58,6 +60,25 @@ export const readWhole = async (
 async function* piecesOf({ body }: RuntimeAnswer): AsyncGenerator<Uint8Array> {
   for await (const piece of body ?? []) yield piece;
 }
+
+const speak = async (
+  pieces: AsyncIterator<Uint8Array>,
+  contentType: string,
+  emit: RunOptions["emit"],
+): Promise<Outcome> => {
+  let bytes = 0;
+  const typeOnce = (): string | null => (bytes === 0 ? contentType : null);
+  for await (const piece of bounded([], pieces, () => {})) {
+    for (let at = 0; at < piece.byteLength; at += MAX_SPEECH_BYTES) {
+      const part = piece.subarray(at, at + MAX_SPEECH_BYTES);
+      await emit([speechDelta(part, typeOnce())]);
+      bytes += part.byteLength;
+    }
+  }
+  if (bytes === 0) await emit([speechDelta(new Uint8Array(), contentType)]);
+  await emit([SPEECH_DONE]);
+  return { ok: true, result: null, passedOnBytes: bytes };
+};
 
 const storeJson = async (
   reader: Reader,

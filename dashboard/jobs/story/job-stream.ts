@@ -2,8 +2,8 @@
 // has the result.
 
 import { useEffect, useState } from "preact/hooks";
-import { eventsOf } from "../../../contract/client/event-stream.ts";
 import { ApiProblem } from "../../../contract/client/problem.ts";
+import { eventsOf } from "../../../contract/text/event-stream.ts";
 import { parseJson } from "../../../contract/text/json-object.ts";
 import { deltaText } from "../../answer-text.ts";
 import { api } from "../../api.ts";

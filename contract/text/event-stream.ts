@@ -1,6 +1,6 @@
 // Parses server-sent events from an answer's bytes: fields, comments, and all kinds of line end (`event-text.ts`).
 
-import { fieldOf, firstLineOf } from "../text/event-text.ts";
+import { fieldOf, firstLineOf } from "./event-text.ts";
 
 export interface ServerSentEvent {
   /** `message` if the stream gives no name. */
