@@ -76,24 +76,38 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
     });
   const { job } = first;
   const plainHeaders = answerHeadersOf(c, asking.api, asked, job, startedAt);
-  if (first.kind === "events" && request.isSound) {
-    const sound = await asBytes(first.body, client.stop);
-    if (sound === null) return errorResponse(c, asking.api, doorErrorOf(streamLost), plainHeaders);
-    c.set("isWrittenOverTime", true);
-    const headers = { ...plainHeaders, ...STREAM_HEADERS, "content-type": sound.contentType };
-    return new Response(sound.body, { headers: headersFor(c.get("requestId"), headers) });
+  if (first.kind === "final") {
+    client.stop();
+    return answerOfEnd(c, token, asked, request, job, plainHeaders);
   }
-  if (first.kind === "events") return new Response(first.body, { headers: headersOf(job) });
-  client.stop();
-  if (job.status !== "completed") return failureResponse(c, asking.api, job, plainHeaders);
+  if (!request.isSound) return new Response(first.body, { headers: headersOf(job) });
+  const sound = await asBytes(first.body, client.stop);
+  if (sound === null) return errorResponse(c, asking.api, doorErrorOf(streamLost), plainHeaders);
+  c.set("isWrittenOverTime", true);
+  const headers = { ...plainHeaders, ...STREAM_HEADERS, "content-type": sound.contentType };
+  return new Response(sound.body, { headers: headersFor(c.get("requestId"), headers) });
+};
+
+/** Its job has ended without events. */
+const answerOfEnd = async (
+  c: AppContext,
+  token: TokenFacts,
+  asked: DoorAnswer,
+  request: AskedRequest,
+  job: Followed,
+  headers: Record<string, string>,
+): Promise<Response> => {
+  const { api } = request.asking;
+  if (job.status !== "completed") return failureResponse(c, api, job, headers);
   const stored = job.answerFile === null ? null : await openStoredAnswer(c, token, job.answerFile, false);
-  if (stored !== null) {
-    const headers = headersFor(c.get("requestId"), { "content-type": stored.contentType, ...plainHeaders });
-    return new Response(stored.body, { headers });
-  }
-  if (isLost(job)) return errorResponse(c, asking.api, doorErrorOf(streamLost), plainHeaders);
-  if (request.isSound) return answer(c, job.result, 200, plainHeaders);
-  return new Response(eventsOf(request, asked, job), { headers: headersOf(job) });
+  const typed = (more: Record<string, string>) => ({
+    headers: headersFor(c.get("requestId"), { ...headers, ...more }),
+  });
+  if (stored !== null) return new Response(stored.body, typed({ "content-type": stored.contentType }));
+  if (isLost(job) || (request.isSound && job.result === null))
+    return errorResponse(c, api, doorErrorOf(streamLost), headers);
+  if (request.isSound) return answer(c, job.result, 200, headers);
+  return new Response(eventsOf(request, asked, job), typed(STREAM_HEADERS));
 };
 
 /**
