@@ -10,8 +10,8 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 };
 
 /** A machine without a screen has an opener that starts a browser in the terminal, or none. */
-export const hasScreen = (env: Environment, platform: NodeJS.Platform = process.platform): boolean =>
-  OPENERS[platform] !== undefined || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
+export const hasScreen = (env: Environment): boolean =>
+  OPENERS[process.platform] !== undefined || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
 
 /** Whether the opener was started; the address must be printed, too, because a browser need not appear. */
 export const openBrowser = (address: string): Promise<boolean> =>

@@ -258,7 +258,7 @@ export type JobEventResource = z.infer<typeof jobEventResource>;
 export type JobEventList = z.infer<typeof jobEventList>;
 export type UsageResource = z.infer<typeof usage>;
 
-export const toNewJob = (body: NewJobRequest, schedule: string | null = null): NewJob => ({
+export const toNewJob = (body: NewJobRequest): NewJob => ({
   prompt: body.prompt,
   input: body.input ?? null,
   provider: body.provider ?? null,
@@ -269,7 +269,7 @@ export const toNewJob = (body: NewJobRequest, schedule: string | null = null): N
   timeoutMs: body.timeout_seconds == null ? null : Math.ceil(body.timeout_seconds * 1000),
   maxAttempts: body.max_attempts ?? null,
   runAt: body.run_at == null ? null : fromIso(body.run_at),
-  schedule,
+  schedule: null,
   metadata: body.metadata ?? {},
   ...(body.stream === undefined ? {} : { stream: body.stream }),
   ...(body.files === undefined ? {} : { files: body.files }),

@@ -17,10 +17,9 @@ export const firstLineOf = (text: string): { readonly line: string; readonly res
   return end === null ? null : { line: text.slice(0, end.index), rest: text.slice(end.index + end[0].length) };
 };
 
-/** Where the events of a text end, from a place on. */
-export function* eventEndsIn(text: string, from = 0): Generator<number> {
+/** Where the events of a text end. */
+export function* eventEndsIn(text: string): Generator<number> {
   const end = new RegExp(EVENT_END);
-  end.lastIndex = Math.max(0, from);
   while (end.exec(text) !== null) yield end.lastIndex;
 }
 

@@ -54,5 +54,4 @@ export const scalar = (sql: Sql, query: string, ...bindings: SqlValue[]): number
 export const record = <T>(row: Row | null, column = "record"): T | null =>
   row === null ? null : (JSON.parse(row[column] as string) as T);
 
-export const records = <T>(rows: readonly Row[], column = "record"): T[] =>
-  rows.map((row) => JSON.parse(row[column] as string) as T);
+export const records = <T>(rows: readonly Row[]): T[] => rows.map((row) => JSON.parse(row.record as string) as T);

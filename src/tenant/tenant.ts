@@ -36,9 +36,8 @@ export const callTenant = async <Name extends OperationName>(
   token: TokenFacts,
   name: Name,
   request: RequestOf<Name>,
-  isRepeatable: boolean = OPERATIONS[name].isRepeatable,
 ): Promise<Result<AnswerOf<Name>, Refusal>> => {
-  const written = await callTenantForText(env, token, name, request, isRepeatable);
+  const written = await callTenantForText(env, token, name, request);
   return written.ok ? ok(written.value.read()) : written;
 };
 

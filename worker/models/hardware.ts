@@ -53,19 +53,17 @@ const TOOLS: readonly Tool[] = [
   },
 ];
 
-type RunTool = (command: string, args: readonly string[]) => Promise<string | null>;
-
-const runTool: RunTool = (command, args) =>
+const runTool = (command: string, args: readonly string[]): Promise<string | null> =>
   run(command, [...args], { timeout: TOOL_TIMEOUT_MS }).then(
     ({ stdout }) => stdout,
     () => null,
   );
 
 /** Asks the tools that are there; a tool that is missing is not looked for again. */
-export const hardwareReader = (tool: RunTool = runTool): (() => Promise<Hardware>) => {
+export const hardwareReader = (): (() => Promise<Hardware>) => {
   let present = TOOLS;
   return async () => {
-    const said = await Promise.all(present.map(async ({ command, args }) => await tool(command, args)));
+    const said = await Promise.all(present.map(({ command, args }) => runTool(command, args)));
     const gpus = present.flatMap(({ read }, index) => read(said[index] ?? ""));
     present = present.filter((_, index) => said[index] !== null);
     return { gpus, ram_mb: megabytes(totalmem()), ram_free_mb: megabytes(freemem()) };

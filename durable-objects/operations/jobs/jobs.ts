@@ -37,7 +37,7 @@ import type { Turn } from "../../turn/turn.ts";
 /**
  * An open job shows all its texts; a final front-door job only those that history keeps, even while it is still here.
  */
-export const presentOpenJob = (turn: Turn, job: Job): JobResource => {
+const presentOpenJob = (turn: Turn, job: Job): JobResource => {
   const payload = turn.store.payloads.find(job.id);
   const result = turn.store.payloads.findResult(job.id);
   const reason = waitingReason(turn, job);

@@ -37,7 +37,7 @@ export const beginFewAtOnce = (server: Server, atOnce: number = BEGUN_AT_ONCE): 
 };
 
 /** Where those that have begun are added. */
-const hearFewAtOnce = (server: Server, atOnce: number = HEARD_AT_ONCE): { add: (socket: Socket) => void } => {
+const hearFewAtOnce = (server: Server): { add: (socket: Socket) => void } => {
   /** They are read, and have asked nothing yet. */
   const silent = new Set<Socket>();
   /** Silent ones that are not read. Who went on and was not heard goes to their end: none that stays silent is passed twice. */
@@ -45,14 +45,14 @@ const hearFewAtOnce = (server: Server, atOnce: number = HEARD_AT_ONCE): { add: (
   let heard = 0;
   const nextTurn = (): void => {
     heard = 0;
-    resumeFirst(held, silent, atOnce);
+    resumeFirst(held, silent, HEARD_AT_ONCE);
     if (held.size > 0) setImmediate(nextTurn);
   };
   const hear = (socket: Socket): void => {
     if (!silent.delete(socket)) return;
     if (heard === 0 && held.size === 0) setImmediate(nextTurn);
     heard += 1;
-    if (heard !== atOnce) return;
+    if (heard !== HEARD_AT_ONCE) return;
     for (const one of silent) {
       held.add(one);
       one.pause();
