@@ -10,11 +10,36 @@ import { type JobSelection, selectionOf } from "./lists/selection.ts";
 import { listMarks } from "./marks.ts";
 import { readHistory } from "./store.ts";
 
+/** All tenants' statements wait for the one that runs. */
+const JOBS_A_STATEMENT = 1_000;
+
+interface PlacedJob extends WorkedJob {
+  readonly place: number;
+}
+
 /** A job that was created before the period and runs on is not among them: the index is by creation. */
-const jobsOf = ({ from, where }: JobSelection): string =>
-  `SELECT status, ${STARTED_AT} AS startedAt, finished_at AS finishedAt, ran_provider AS provider,
-    ran_model AS model, cost_nano_usd AS nanoUsd
-  FROM ${from} WHERE ${where} ORDER BY job_terms.rowid DESC LIMIT ${MAX_WORKER_JOBS}`;
+const jobsOf = async (
+  db: D1Database,
+  tenant: string,
+  { from, where, bindings, seq }: JobSelection,
+): Promise<WorkedJob[]> => {
+  const before = `?${bindings.length + 2}`;
+  const sql = `SELECT ${seq} AS place, status, ${STARTED_AT} AS startedAt, finished_at AS finishedAt,
+      ran_provider AS provider, ran_model AS model, cost_nano_usd AS nanoUsd
+    FROM ${from} WHERE ${where} AND ${seq} < CAST(${before} AS INTEGER) ORDER BY ${seq} DESC LIMIT ${JOBS_A_STATEMENT}`;
+  const jobs: WorkedJob[] = [];
+  for (let place = Number.MAX_SAFE_INTEGER; jobs.length < MAX_WORKER_JOBS; ) {
+    const { results } = await db
+      .prepare(sql)
+      .bind(tenant, ...bindings, place)
+      .all<PlacedJob>();
+    jobs.push(...results);
+    const last = results.at(-1);
+    if (last === undefined || results.length < JOBS_A_STATEMENT) break;
+    place = last.place;
+  }
+  return jobs;
+};
 
 const MOST_SERVED = 50;
 
@@ -36,20 +61,17 @@ export const readWorkerActivity = (
     const steps = stepsOf(period, nowAt);
     const fromAt = steps[0] ?? nowAt;
     const selection = selectionOf(tenant, { worker: instance, since: toIso(fromAt) }, LEAD);
-    const [{ results }, { marks }] = await Promise.all([
-      db
-        .prepare(jobsOf(selection))
-        .bind(tenant, ...selection.bindings)
-        .all<WorkedJob>(),
+    const [jobs, { marks }] = await Promise.all([
+      jobsOf(db, tenant, selection),
       listMarks(db, tenant, { fromAt, toAt: nowAt, target: instance }),
     ]);
-    const { total, series, served } = workedIn(results, { steps, stepMs, nowAt });
+    const { total, series, served } = workedIn(jobs, { steps, stepMs, nowAt });
     const isUnderWay = (index: number): boolean => index === steps.length - 1;
     return {
       period,
       from: toIso(fromAt),
       to: toIso(nowAt),
-      is_whole: results.length < MAX_WORKER_JOBS,
+      is_whole: jobs.length < MAX_WORKER_JOBS,
       total: { ...presentSums(total), p50_ms: rounded(runTime(total, 0.5)), p95_ms: p95Of(total) },
       series: series.map((step, index) => {
         const at = steps[index] ?? nowAt;

@@ -1,7 +1,9 @@
 // GET /api/fleet and GET /api/workers/<instance>/activity: the whole fleet in one answer, and what one worker did.
 
 import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { readWorkerActivity } from "../../../src/history/worker-activity.ts";
 import { inStorage, newWorld } from "../../support/workerd/client.ts";
 import { dispatch, present } from "../../support/workerd/job-steps.ts";
 
@@ -98,5 +100,31 @@ describe("a worker's activity", () => {
     ]);
     expect((await world.get("/api/workers/nobody/activity")).status).toBe(404);
     expect((await world.ok("GET", "/api/workers/w/activity?period=30d")).total.completed).toBe(1);
+  });
+
+  it("of many jobs is read in short statements, each of which goes on where the one before it ended", async () => {
+    const world = await newWorld();
+    await present(world, "w");
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < 2500)
+       INSERT INTO jobs (tenant, id, version, status, worker, labels, created_at, finished_at, record)
+       SELECT ?1, format('%08d', i), 1, iif(i % 5, 'completed', 'failed'), 'w', '[]', ?2 + i, ?2 + i, '{"at":[null,0]}' FROM n`,
+    )
+      .bind(world.tenant, Date.now() - 600_000)
+      .run();
+    const returned: number[] = [];
+    const counted = (statement: D1PreparedStatement): D1PreparedStatement =>
+      ({
+        bind: (...values: unknown[]) => counted(statement.bind(...values)),
+        all: async () => {
+          const answer = await statement.all();
+          returned.push(answer.results.length);
+          return answer;
+        },
+      }) as unknown as D1PreparedStatement;
+    const db = { prepare: (sql: string) => counted(env.DB.prepare(sql)) } as unknown as D1Database;
+    const { total, is_whole } = await readWorkerActivity(db, world.tenant, "w", "1h", Date.now());
+    expect({ total, is_whole }).toMatchObject({ total: { completed: 2_000, failed: 500 }, is_whole: true });
+    expect(returned.filter((rows) => rows > 0)).toEqual([1_000, 1_000, 500]);
   });
 });
