@@ -1,7 +1,7 @@
 // Whose turn it is for heavy work, for parsing a long body, for opening streams, for reading jobs from history, and for
 // storing and sending files. All tenants share this process and the objects' process, so with several active tenants
-// each does one heavy call at a time and then leaves twice that time to the others, parses one body and leaves three
-// times that, opens few streams, and stores and sends few files at a time; a single active tenant is hardly limited.
+// each does one heavy call at a time and leaves twice the time that these take to the others, parses one body and leaves
+// three times that, opens few streams, and stores and sends few files at a time; a single active tenant is hardly limited.
 
 import type { Work } from "../../../src/home.ts";
 import { Refused } from "../../../src/http/refused.ts";
@@ -13,6 +13,8 @@ interface Rule {
   readonly gapShare: number;
   /** What took less leaves them nothing. */
   readonly gapFromMs?: number;
+  /** Of the time that it left to them before it asked, so much counts. */
+  readonly savedMs?: number;
   /** What takes longer waits for its client most of the time, and keeps no turn. */
   readonly longestMs?: number;
   /** A tenant that is alone takes no turns. */
@@ -20,7 +22,8 @@ interface Rule {
 }
 
 const RULES: Readonly<Partial<Record<Work, Rule>>> = {
-  heavy: { aloneAtATime: 8, besideOthersAtATime: 1, gapShare: 2 },
+  // A list that took long because of another tenant's work keeps the same page's next ones from waiting as long again.
+  heavy: { aloneAtATime: 8, besideOthersAtATime: 1, gapShare: 2, savedMs: 500 },
   // Each call of another tenant takes several turns of the event loop, and would meet such a step in all of them.
   parsing: { aloneAtATime: 1, besideOthersAtATime: 1, gapShare: 3, gapFromMs: 3 },
   telling: {
@@ -56,7 +59,7 @@ interface QueuedRequest {
 class Queue {
   readonly rule: Rule;
   running = 0;
-  nextAt = 0;
+  nextAt = Number.NEGATIVE_INFINITY;
   readonly waiting: QueuedRequest[] = [];
   timer: NodeJS.Timeout | undefined;
 
@@ -152,10 +155,12 @@ export class FairTurns {
   #end(tenant: string, name: string, queue: Queue, startedAt: number): void {
     queue.running -= 1;
     const endedAt = this.#now();
-    const { gapShare, gapFromMs = 0 } = queue.rule;
+    const { gapShare, gapFromMs = 0, savedMs = 0 } = queue.rule;
     const tookMs = endedAt - startedAt;
-    if (tookMs >= gapFromMs && this.#tenants.isBesideOthers(tenant))
-      queue.nextAt = endedAt + Math.min(MAX_GAP_MS, tookMs * gapShare);
+    if (tookMs >= gapFromMs && this.#tenants.isBesideOthers(tenant)) {
+      const countedFromAt = Math.max(queue.nextAt, startedAt - savedMs);
+      queue.nextAt = Math.min(countedFromAt + tookMs * (1 + gapShare), endedAt + MAX_GAP_MS);
+    }
     this.#startDue(tenant, name, queue);
   }
 
@@ -178,9 +183,12 @@ export class FairTurns {
     );
   }
 
-  /** At the end of the gap, or when the first that waits has waited too long; a queue without either may go. */
-  #lookAgain(tenant: string, name: string, queue: Queue, afterMs: number): void {
+  /** At the end of the gap, or when the first that waits has waited too long; a queue that says nothing more may go. */
+  #lookAgain(tenant: string, name: string, queue: Queue, dueMs: number): void {
     clearTimeout(queue.timer);
+    const { savedMs = 0 } = queue.rule;
+    const savingMs = savedMs === 0 ? 0 : queue.nextAt + savedMs - this.#now();
+    const afterMs = Math.min(dueMs, queue.running === 0 && savingMs > 0 ? savingMs : NEVER);
     if (afterMs < NEVER) queue.timer = setTimeout(() => this.#startDue(tenant, name, queue), afterMs).unref();
     else if (queue.running === 0) this.#queues.delete(name);
   }

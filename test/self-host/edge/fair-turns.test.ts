@@ -27,15 +27,40 @@ describe("a tenant's heavy work", () => {
     let nowAt = 0;
     const turns = new FairTurns(() => nowAt);
     turns.take("b", "usual");
-    const ends = begin(turns, "a", 2);
+    const ends = begin(turns, "a", 3);
     await pause(0);
     expect(ends.length).toBe(1);
-    nowAt = 15;
+    nowAt = 300;
     ends[0]?.();
     await pause(0);
     expect(ends.length).toBe(1);
-    nowAt = 50;
+    nowAt = 405;
     await expect.poll(() => ends.length).toBe(2);
+    nowAt = 425;
+    ends[1]?.();
+    turns.take("b", "usual");
+    nowAt = 459;
+    await pause(5);
+    expect(ends.length).toBe(2);
+    nowAt = 470;
+    await expect.poll(() => ends.length).toBe(3);
+  });
+
+  test("begins at once where it left time to the other before, until that is used up", async () => {
+    let nowAt = 0;
+    const turns = new FairTurns(() => nowAt);
+    /** How many of 40 ms begin at once, each when the one before it has ended. */
+    const begunAtOnce = async (): Promise<number> => {
+      for (let begun = 0; ; begun += 1) {
+        turns.take("b", "usual");
+        const ends = begin(turns, "a", 1);
+        await pause(0);
+        if (ends.length === 0) return begun;
+        nowAt += 40;
+        ends[0]?.();
+      }
+    };
+    expect(await begunAtOnce()).toBe(7);
   });
 
   test("goes on at once when nobody else has asked for a second", async () => {
