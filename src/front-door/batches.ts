@@ -62,6 +62,7 @@ const list = endpoint(
     ...asks("listBatchesBeside"),
     operationId: "listOpenAiBatches",
     method: "get",
+    lane: "heavy",
     path: "/v1/batches",
     summary: "List batches, newest first (OpenAI)",
     query: openAiBatchQuery,

@@ -61,6 +61,7 @@ const list = endpoint(
     ...asks("listFilesAfter"),
     operationId: "listOpenAiFiles",
     method: "get",
+    lane: "heavy",
     path: "/v1/files",
     summary: "List files (OpenAI)",
     query: openAiFileQuery,

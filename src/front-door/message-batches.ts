@@ -131,6 +131,7 @@ const list = endpoint(
     ...asks("listBatchesBeside"),
     operationId: "listMessageBatches",
     method: "get",
+    lane: "heavy",
     path: "/v1/messages/batches",
     summary: "List batches of messages, newest first (Anthropic)",
     query: anthropicBatchQuery,

@@ -153,3 +153,13 @@ it.each([
   const found = endpoints.find(({ description }) => description.path === path && description.method === "get");
   expect(found?.description.lane).toBe("heavy");
 });
+
+it("each list that is read in pages is heavy, too", () => {
+  const pages = endpoints.filter(
+    ({ description: { method, query } }) => method === "get" && "limit" in (query?.shape ?? {}),
+  );
+  expect(pages.length).toBeGreaterThan(10);
+  expect(
+    pages.filter(({ description }) => description.lane !== "heavy").map(({ description }) => description.path),
+  ).toEqual([]);
+});

@@ -79,6 +79,7 @@ const place = endpoint(
 const list = endpoint(
   {
     method: "get",
+    lane: "heavy",
     path: "/api/model-tasks",
     tag: TAG,
     ...asks("listModelTasks"),

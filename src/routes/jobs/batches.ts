@@ -21,6 +21,7 @@ const list = endpoint(
     ...BASE,
     ...asks("listBatches"),
     method: "get",
+    lane: "heavy",
     path: "/api/batches",
     summary: "List batches, newest first",
     query: batchListQuery,

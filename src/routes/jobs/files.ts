@@ -76,6 +76,7 @@ const list = endpoint(
     ...BASE,
     ...asks("listFiles"),
     method: "get",
+    lane: "heavy",
     path: "/api/files",
     summary: "List files, newest first",
     query: fileListQuery,
