@@ -75,14 +75,19 @@ def run(url: str | None = None, key: str | None = None) -> None:
     """Runs every worker of the program until SIGTERM or SIGINT, which drain them. `--once` runs one job alone."""
     global _has_run
     _has_run = True
-    if multiprocessing.parent_process() is not None:
-        return  # A process of `process=True` has imported the program.
+    if _is_handlers_process():
+        return
     if "--once" in sys.argv:
         sys.exit(_once(sys.argv[sys.argv.index("--once") + 1 :]))
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGINT"):
             signal.signal(getattr(signal, name), _on_signal)
     _serve(url, key)
+
+
+def _is_handlers_process() -> bool:
+    """A process of `process=True`. It imports the program before its parent is set: `_inheriting` tells of it then."""
+    return multiprocessing.parent_process() is not None or hasattr(multiprocessing.current_process(), "_inheriting")
 
 
 def _serve(url: str | None, key: str | None) -> None:

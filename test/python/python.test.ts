@@ -395,4 +395,13 @@ except Problem as problem: print(problem.code)
     const listed = await client().workers.list({});
     expect(listed.workers.map(({ concurrency }) => concurrency)).toEqual([0, 0, 0]);
   });
+
+  it("runs a handler in a process of its own also where the program calls `run()` without a condition", async () => {
+    const plain = `from signalbox import run, worker\n@worker(provider="plain", process=True)\ndef plain(job, ctx): return 1\nrun()\n`;
+    writeFileSync(path.join(folder, "plain.py"), plain);
+    const running = startWorker("plain.py");
+    const ended = await finalJob("hi", { provider: "plain", max_attempts: 1 });
+    await running.stop();
+    expect(ended).toMatchObject({ status: "completed", result: 1 });
+  });
 });
