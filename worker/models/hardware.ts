@@ -22,7 +22,7 @@ export const readNvidia = (said: string): Gpu[] =>
     const [name = "", total, used, utilization] = line.split(",").map((cell) => cell.trim());
     const [total_mb, used_mb, percent] = [total, used, utilization].map(Number);
     if (name === "" || !isFigure(total_mb) || !isFigure(used_mb)) return [];
-    return [{ name: name.slice(0, 128), total_mb, used_mb, ...(isFigure(percent) ? { utilization: percent } : {}) }];
+    return [{ name: name.slice(0, 128), total_mb, used_mb, ...(isPercent(percent) ? { utilization: percent } : {}) }];
   });
 
 /** A member for each card, whose figures are texts. */
@@ -34,9 +34,11 @@ export const readRocm = (said: string): Gpu[] =>
     const percent = figure("GPU use (%)");
     if (!isFigure(total) || !isFigure(used)) return [];
     const name = String(facts["Card Series"] ?? facts["Card series"] ?? card).slice(0, 128);
-    const busy = isFigure(percent) ? { utilization: percent } : {};
+    const busy = isPercent(percent) ? { utilization: percent } : {};
     return [{ name, total_mb: megabytes(total), used_mb: megabytes(used), ...busy }];
   });
+
+const isPercent = (value: number | undefined): value is number => isFigure(value) && value >= 0 && value <= 100;
 
 const isFigure = (value: number | undefined): value is number => value !== undefined && Number.isFinite(value);
 

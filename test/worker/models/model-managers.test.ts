@@ -294,5 +294,9 @@ describe("the machine's processors", () => {
       { name: "Radeon RX 7900 XTX", total_mb: 24560, used_mb: 28, utilization: 3 },
     ]);
     expect(readRocm("no JSON")).toEqual([]);
+    const unknown = { ...card, "GPU use (%)": "65535" };
+    expect(readRocm(JSON.stringify({ card0: unknown }))).toEqual([
+      { name: "Radeon RX 7900 XTX", total_mb: 24560, used_mb: 28 },
+    ]);
   });
 });
