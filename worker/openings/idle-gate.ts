@@ -29,6 +29,11 @@ export type IdleGateOptions = {
 /** Nobody who comes back to the machine waits longer for a look than this and the jobs that run. */
 const MAX_UNSEEN_MS = 300_000;
 
+const whyOf = (isKnown: boolean | undefined): string => {
+  if (isKnown === undefined) return "it is not known yet whether its machine is in use";
+  return isKnown ? "its machine is in use" : "neither nvidia-smi nor rocm-smi tells whether its machine is in use";
+};
+
 const LOOKING = "it lets its jobs end to see whether its machine is in use";
 
 export class IdleGate implements Gate {
@@ -37,7 +42,8 @@ export class IdleGate implements Gate {
   readonly #nowMs: () => number;
   #quietSinceMs: number | null = null;
   #isOpen = false;
-  #isKnown = false;
+  /** Undefined before the first look. */
+  #isKnown: boolean | undefined;
   #lookedAtMs: number;
   #isLooking = false;
 
@@ -75,8 +81,7 @@ export class IdleGate implements Gate {
   closed(): string | null {
     if (this.#isOpen) return this.#isLooking ? LOOKING : null;
     const { belowPercent, forMs } = this.#rule;
-    const why = this.#isKnown ? "its machine is in use" : "it is not known whether its machine is in use";
-    return `${why}: it waits until the GPU is below ${belowPercent} % for ${forMs / 1000} s`;
+    return `${whyOf(this.#isKnown)}: it waits until the GPU is below ${belowPercent} % for ${forMs / 1000} s`;
   }
 
   /** Each measurement is followed by a look. */

@@ -8,7 +8,7 @@ import type { OpeningSettings } from "./open-doors.ts";
 export const OPENING_FLAGS = {
   hours: 'takes jobs only then: --hours "Mon-Fri 19:00-07:00; Sat,Sun 00:00-24:00"',
   tz: "time zone of --hours, such as Europe/Berlin (default: the machine's)",
-  "when-idle": "takes jobs only while others leave the GPU alone: --when-idle gpu<20%,5m",
+  "when-idle": 'takes jobs only while others leave the GPU alone: --when-idle "gpu<20%,5m"',
   drain: "now: gives running jobs back when its hours end or its machine is used (default: finishes them)",
 } as const;
 
@@ -27,7 +27,9 @@ export const openingFields = {
     .transform((given, context): IdleRule => {
       const rule = parseIdleRule(given);
       if (rule !== null) return rule;
-      context.addIssue("must be like gpu<20%,5m: a share of the GPU's time, and how long it must last");
+      context.addIssue(
+        `must be like "gpu<20%,5m" with its quotes: a share of the GPU's time, and how long it must last`,
+      );
       return z.NEVER;
     })
     .optional(),

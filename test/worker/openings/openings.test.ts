@@ -1,9 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, test, vi } from "vitest";
 import type { Runtime } from "../../../worker/calls/runtime.ts";
 import { type Gate, hoursGate } from "../../../worker/openings/gate.ts";
 import { readNvidia, readRocm } from "../../../worker/openings/gpu-use.ts";
 import { IdleGate, parseIdleRule } from "../../../worker/openings/idle-gate.ts";
 import { openDoors } from "../../../worker/openings/open-doors.ts";
+import { OPENING_FLAGS } from "../../../worker/openings/opening-flags.ts";
 import { RuntimeWatch } from "../../../worker/runtime-watch.ts";
 import { readSettings } from "../../../worker/settings.ts";
 
@@ -44,6 +46,12 @@ describe("a worker's own hours", () => {
 });
 
 describe("a worker for an idle machine", () => {
+  test("has a flag whose example goes through a shell as the help prints it", () => {
+    const [, example = ""] = /--when-idle (.*)$/.exec(OPENING_FLAGS["when-idle"]) ?? [];
+    const typed = execFileSync("sh", ["-c", `printf %s ${example}`], { encoding: "utf8" });
+    expect(parseIdleRule(typed)).toEqual(RULE);
+  });
+
   test("opens when the GPU was left alone for long enough, and closes when it is used", () => {
     let nowMs = 0;
     const gate = new IdleGate({ rule: RULE, isWorking: () => false, nowMs: () => nowMs });
@@ -60,7 +68,7 @@ describe("a worker for an idle machine", () => {
     expect(later(1, 0)).toBe(inUse);
     expect(later(5, 0)).toBeNull();
     expect(later(1, null)).toBe(
-      "it is not known whether its machine is in use: it waits until the GPU is below 20 % for 300 s",
+      "neither nvidia-smi nor rocm-smi tells whether its machine is in use: it waits until the GPU is below 20 % for 300 s",
     );
   });
 
