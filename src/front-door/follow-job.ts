@@ -27,9 +27,17 @@ export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise
     },
   );
 
-/** The job with its next status or attempt; a start counts, because readers of a job's stream get it. */
-export const watchMove = (c: AppContext, token: TokenFacts, from: Followed): Promise<Followed> =>
-  watchUntil(c, token, from, ({ status, lease }) => status !== from.status || lease !== from.lease);
+/**
+ * The job with its next status or attempt; a start counts, because readers of a job's stream get it. Rejects when `left`
+ * fires: the job may wait for days.
+ */
+export const watchMove = (
+  c: AppContext,
+  token: TokenFacts,
+  from: Followed,
+  left: AbortSignal | null = null,
+): Promise<Followed> =>
+  watchUntil(c, token, from, ({ status, lease }) => status !== from.status || lease !== from.lease, left);
 
 /** The job when it is final; `onMove` gets each state before. */
 export const watchEnd = (
@@ -48,12 +56,22 @@ const watchUntil = async (
   token: TokenFacts,
   from: Followed,
   fits: (job: Followed) => boolean,
+  left: AbortSignal | null = null,
 ): Promise<Followed> => {
   for (let job = from; ; ) {
+    left?.throwIfAborted();
     const seen = { status: job.status, lease: job.lease };
-    const watched = await watchJob(c.env, token, { id: job.id, seen }, SLICE_MS);
+    const watching = watchJob(c.env, token, { id: job.id, seen }, SLICE_MS);
+    const watched = await (left === null ? watching : unlessAborted(watching, left));
     const isGone = !watched.ok && watched.error.code === "not_found";
     job = unwrap(isGone ? await followJob(c, token, job.id) : watched);
     if (fits(job)) return job;
   }
+};
+
+const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort);
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", abort));
 };

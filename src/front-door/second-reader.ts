@@ -64,14 +64,15 @@ export const firstChunks = async (
 export const keptAlive = <T>(body: WrittenBody, work: Promise<T>): Promise<T> =>
   work.finally(body.writeEvery(KEEP_ALIVE_MS, KEEP_ALIVE));
 
-/** The job in each state from this one to the final one. */
+/** The job in each state from this one to the final one, as long as its reader is there. */
 export async function* statesOf(
   c: AppContext,
   token: TokenFacts,
   from: Followed,
   body: WrittenBody,
 ): AsyncGenerator<Followed> {
+  const { signal } = c.req.raw;
   let job = from;
-  for (; !isFinal(job.status); job = await keptAlive(body, watchMove(c, token, job))) yield job;
+  for (; !isFinal(job.status); job = await keptAlive(body, watchMove(c, token, job, signal))) yield job;
   yield job;
 }
