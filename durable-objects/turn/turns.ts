@@ -67,8 +67,8 @@ export class TurnQueue {
         const value = work();
         return () => resolve(value);
       };
-      (isVital ? this.#vital : this.#waiting).push({ size, run, reject });
       this.#schedule();
+      (isVital ? this.#vital : this.#waiting).push({ size, run, reject });
     });
   }
 
@@ -88,8 +88,9 @@ export class TurnQueue {
 
   #schedule(): void {
     if (this.#isScheduled || this.#isGathering) return;
-    this.#isScheduled = true;
+    // Throws where the object has too many timers: this turn is refused, and a later one tries again.
     setTimeout(() => this.#run(), 0);
+    this.#isScheduled = true;
   }
 
   #run(): void {
@@ -101,8 +102,11 @@ export class TurnQueue {
     if (this.#vital.length + this.#waiting.length === 0) return;
     const vital = takeFirst(this.#vital, MAX_VITAL_PER_COMMIT);
     const turns = [...vital, ...takeFirst(this.#waiting, MAX_PER_COMMIT - sizeOf(vital))];
-    if (this.#vital.length + this.#waiting.length > 0) this.#schedule();
-    this.#commit(turns);
+    try {
+      this.#commit(turns);
+    } finally {
+      if (this.#vital.length + this.#waiting.length > 0) this.#schedule();
+    }
   }
 
   /** A turn that throws rolls its group back; each turn then gets a commit of its own, so that it fails alone. */

@@ -1,7 +1,7 @@
 // Group commit: which turns share a commit.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { TenantStorage } from "../../durable-objects/store/sql.ts";
 import { TurnQueue } from "../../durable-objects/turn/turns.ts";
 
@@ -114,4 +114,14 @@ test("whoever waits for a turn is answered although what it leaves to do fails",
     });
   expect(together).toThrow("no effects");
   expect(await answer).toBe(7);
+});
+
+test("a turn for which the platform has no timer is refused, and stops none after it", async () => {
+  const { turn } = queueThatCounts();
+  const timers = vi.spyOn(globalThis, "setTimeout").mockImplementationOnce(() => {
+    throw new Error("too many timers");
+  });
+  await expect(turn()).rejects.toThrow("too many timers");
+  timers.mockRestore();
+  expect(await turn()).toBe(1);
 });
