@@ -83,6 +83,7 @@ export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings =
   for (const name of ["SERVICE_TENANT_MAX_GB", "SERVICE_HISTORY_MAX_GB"] as const) requireMaxGb(name, env[name]);
   for (const name of SWITCHES) requireSwitch(name, env[name]);
   requirePublicUrl(env);
+  requireCollector(env.SERVICE_OTLP_URL);
   requireRootKey(env.SERVICE_ROOT_KEY);
   requireSigningSecret(env.SERVICE_SIGNING_SECRET);
   const edge = readEdge(flags.edge);
@@ -159,6 +160,12 @@ const requirePublicUrl = (env: NodeJS.ProcessEnv): void => {
     `SERVICE_PUBLIC_URL is "${env.SERVICE_PUBLIC_URL}": use an address, e.g. https://jobs.example.com.`,
     2,
   );
+};
+
+/** The objects would lose every span and say so only once there are some. */
+const requireCollector = (text: string | undefined): void => {
+  if (!text || /^https?:$/.test(URL.parse(text)?.protocol ?? "")) return;
+  throw new ExitError(`SERVICE_OTLP_URL is "${text}": use an address, e.g. http://127.0.0.1:4318/v1/traces.`, 2);
 };
 
 const readHeap = (text: string): number => {

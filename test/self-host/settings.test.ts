@@ -30,6 +30,15 @@ test("what a tenant may store reaches its object, and is refused at the start if
     );
 });
 
+test("a collector that is no address is refused at the start, and not when the first spans are lost", () => {
+  for (const given of ["localhost", "127.0.0.1:4318", "collector:4318", "ftp://collector/v1/traces"])
+    expect(() => readSettings([], { SERVICE_OTLP_URL: given })).toThrow(
+      `SERVICE_OTLP_URL is "${given}": use an address`,
+    );
+  for (const given of [undefined, "", "http://127.0.0.1:4318/v1/traces", "https://otlp.example/v1/traces"])
+    expect(() => readSettings([], { SERVICE_OTLP_URL: given })).not.toThrow();
+});
+
 test("a root key that is easy to guess, or that no request can send, is refused with the rule", () => {
   for (const given of ["short", "eleven-char", "has a space in it", "ünïcödé-schlüssel"])
     expect(() => readSettings([], { SERVICE_ROOT_KEY: given })).toThrow(/^SERVICE_ROOT_KEY is too weak: .* 12 letters/);
