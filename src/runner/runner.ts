@@ -33,6 +33,8 @@ const BEAT_MS = 10_000;
 const LOOK_MS = 1_000;
 /** Reports of 200 halted calls, sent at once, would hold up the closing of their connections fourfold. */
 const HALTED_FIRST_MS = 250;
+/** Between the tries of a report: the tenant's object may be starting again, and the answer has been paid for. */
+const TELL_AGAIN_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
 const TOO_DEEP: JobFailure = {
   code: "internal",
@@ -129,12 +131,18 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     const stream = { jobId: job.id, lease: job.lease };
     const provider = providerNamed(this.env, this.#provider);
     if (provider?.api === undefined) {
-      await this.#report({ type: "job.released", id: job.id, ...lease, reason: "its provider is not in the catalog" });
+      await this.#reportSurely({
+        type: "job.released",
+        id: job.id,
+        ...lease,
+        reason: "its provider is not in the catalog",
+      });
       return;
     }
     const vault = this.#vault();
     const { runtime, way } = providerRuntime({ ...provider, api: provider.api }, vault.connector);
-    const started = this.#report({ type: "job.started", id: job.id, ...lease });
+    // What its end tells matters more.
+    const started = this.#reportSurely({ type: "job.started", id: job.id, ...lease }).catch(() => undefined);
     const settings = {
       runtime,
       configuredModel: null,
@@ -145,7 +153,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
         keepResult(this.#place, this.tenant(), job, way.withoutKey(bytes), type),
       onProgress: () => undefined,
       onFirstToken: () => {
-        if (job.stream) void this.#report({ type: "job.streaming", id: job.id, ...lease });
+        if (job.stream) this.#reportIfPossible({ type: "job.streaming", id: job.id, ...lease });
       },
       emit: (events: readonly string[]) => {
         if (!job.stream || halt.signal.aborted) return undefined;
@@ -171,7 +179,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
 
   async #tell(job: LeasedJob, outcome: () => JobOutcome, refusal: string | null): Promise<JobOutcome> {
     const told = outcome();
-    await this.#report({ ...told, id: job.id, job_id: job.id, lease: job.lease } as JobReport, refusal);
+    await this.#reportSurely({ ...told, id: job.id, job_id: job.id, lease: job.lease } as JobReport, refusal);
     return told;
   }
 
@@ -180,12 +188,27 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     if (!isTaken) this.#halt(report.job_id, report.lease);
   }
 
+  /** The tenant knows a repeated report by its lease. */
+  async #reportSurely(report: JobReport, refusal: string | null = null): Promise<void> {
+    for (const pauseMs of TELL_AGAIN_MS) {
+      try {
+        return await this.#report(report, refusal);
+      } catch (error) {
+        if (error instanceof RangeError) throw error;
+        await scheduler.wait(pauseMs);
+      }
+    }
+    return this.#report(report, refusal);
+  }
+
+  #reportIfPossible(report: JobReport): void {
+    this.ctx.waitUntil(this.#report(report).catch(() => undefined));
+  }
+
   /** Keeps the jobs from being reaped; a job that the tenant has taken back ends here. */
   #beat(): void {
-    for (const { job } of this.#calls.values()) {
-      const beat = this.#report({ type: "job.heartbeat", id: job.id, job_id: job.id, lease: job.lease });
-      this.ctx.waitUntil(beat.catch(() => undefined));
-    }
+    for (const { job } of this.#calls.values())
+      this.#reportIfPossible({ type: "job.heartbeat", id: job.id, job_id: job.id, lease: job.lease });
   }
 
   /** A body that is too large for the tenant is stored in an object of its own. */
