@@ -31,18 +31,18 @@ const ECHO_OF_SIGNAL_MS = 500;
 
 const LOOK_FOR_PARENT_EVERY_MS = 1_000;
 
-/** Null where the system does not say it as Linux does. */
-const parentOf = (pid: number): string | null => {
+/** Its name and its parent; null where the system does not say them as Linux does. */
+const processOf = (pid: number): { name: string; parent: string } | null => {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] ?? null;
+    const [, name, parent] = /\((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+    return name === undefined || parent === undefined ? null : { name, parent };
   } catch {
     return null;
   }
 };
 
 /** Read at once: they may end while the worker starts. */
-const STARTED_BY = { parent: process.ppid, grandparent: parentOf(process.ppid) };
+const STARTED_BY = { pid: process.ppid, process: processOf(process.ppid) };
 
 class Mistake extends Error {}
 
@@ -183,11 +183,13 @@ const onEnd = (log: WorkerLog, env: Environment, drain: () => void): void => {
 
 /**
  * npx starts it through a shell that does not pass SIGTERM on: the signal ends npx and the shell alone. SIGKILL ends npx
- * alone, and the shell gets another parent.
+ * alone, and the shell gets another parent. A shell that npx has made to the worker is not there: what started npx may end.
  */
 const onParentGone = (act: () => void): void => {
-  const { parent, grandparent } = STARTED_BY;
-  const isThere = (): boolean => process.ppid === parent && (parentOf(parent) ?? grandparent) === grandparent;
+  const { pid, process: parent } = STARTED_BY;
+  const isShell = parent !== null && /^\w*sh$/.test(parent.name);
+  const isThere = (): boolean =>
+    process.ppid === pid && (!isShell || (processOf(pid) ?? parent).parent === parent.parent);
   const timer = setInterval(() => {
     if (isThere()) return;
     clearInterval(timer);

@@ -232,6 +232,32 @@ it.skipIf(process.platform !== "linux")(
   TIMEOUT_MS,
 );
 
+it.skipIf(process.platform !== "linux")(
+  "a worker goes on where what started npx has ended, and npx has no shell between",
+  async () => {
+    const url = await serve((_request, response) => response.writeHead(503).end());
+    const npx = `process.title = "npm exec signalbox";
+      const { spawn } = require("node:child_process");
+      const worker = spawn(process.execPath, [process.argv[1], "worker", "--runtime", "echo"], { stdio: "inherit" });
+      console.log(process.pid);
+      worker.on("close", () => process.exit());`;
+    const script = spawn("sh", ["-c", '"$0" -e "$2" "$1" & wait', process.execPath, MAIN, npx], {
+      env: { PATH: process.env.PATH, SERVICE_API_URL: url, SERVICE_API_KEY: "sb_1", npm_lifecycle_event: "npx" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "";
+    for (const stream of [script.stdout, script.stderr]) stream.on("data", (chunk) => (out += chunk));
+    await eventually(() => expect(out).toContain("serves echo"));
+    const isOver = once(script, "close").then(() => true);
+    script.kill("SIGKILL");
+    const endedAlone = await Promise.race([isOver, pause(3_000, false)]);
+    if (!endedAlone) process.kill(Number.parseInt(out, 10), "SIGKILL");
+    await isOver;
+    expect([endedAlone, out.includes("npx has ended")]).toEqual([false, true]);
+  },
+  TIMEOUT_MS,
+);
+
 it(
   "worker --once writes its whole report into a pipe that is read late",
   async () => {
