@@ -9,6 +9,8 @@ import { objectOf, parseJson } from "../text/json-object.ts";
 export const MAX_SPEECH_BYTES = 24 * 1024;
 const DELTA = "speech.audio.delta";
 const DONE = "speech.audio.done";
+/** A worker may name anything; HTTP carries this. */
+const TYPE = /^[ -~]+$/;
 
 const eventOf = (fields: { readonly type: string; readonly [name: string]: string }): string =>
   `event: ${fields.type}\ndata: ${JSON.stringify(fields)}\n\n`;
@@ -30,7 +32,8 @@ export async function* soundOf(events: ReadableStream<Uint8Array>): AsyncGenerat
     const { type, audio, content_type: contentType } = objectOf(parseJson(data));
     if (type === DONE || data === "[DONE]") return;
     if (type !== DELTA || typeof audio !== "string") break;
-    yield { bytes: fromBase64(audio), contentType: typeof contentType === "string" ? contentType : null };
+    const isType = typeof contentType === "string" && TYPE.test(contentType);
+    yield { bytes: fromBase64(audio), contentType: isType ? contentType : null };
   }
   throw new Error("the sound broke off");
 }

@@ -26,6 +26,13 @@ test("comes back as the bytes that it was, with the type that the first event na
   ]);
 });
 
+test.each(["", "audio/wav\r\nx-a: 1", "audio/\u4e2d"])(
+  "has no type where the worker names %j, which is none",
+  async (type) => {
+    expect(await heard(said("a", type), SPEECH_DONE)).toEqual([null, "a"]);
+  },
+);
+
 test.each([SPEECH_DONE, 'data: {"type":"speech.audio.done","usage":{"input_tokens":1}}\n\n', "data: [DONE]\n\n"])(
   "ends with %j",
   async (end) => expect(await heard(said("a"), end)).toEqual([null, "a"]),
