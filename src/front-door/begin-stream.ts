@@ -28,9 +28,9 @@ const untilMoved = async (watch: BeginTools["watch"], from: Followed): Promise<F
   }
 };
 
-/** Its report has overtaken its stream. A report of failure has begun it, or there is nothing to wait for. */
-const hasStream = ({ status, hasFirstToken }: Followed): boolean =>
-  status === "completed" || (isFinal(status) && hasFirstToken);
+/** Its report has overtaken its stream. What failed, or is stored, has begun one, or there is nothing to wait for. */
+const hasStream = ({ status, hasFirstToken, answerFile }: Followed): boolean =>
+  isFinal(status) && (hasFirstToken || (status === "completed" && answerFile === null));
 
 export const beginStream = async (from: Followed, { watch, attach, lateMs }: BeginTools): Promise<Beginning> => {
   for (let job = from; ; ) {

@@ -127,6 +127,18 @@ test("a stream that comes just after its job's report is read; one that does not
   expect(late.attached[0]?.isLetGo()).toBe(true);
 });
 
+test("a stored answer has no stream to wait for, unless its job has begun one", async () => {
+  const stored = { ...job("completed"), answerFile: "f" };
+  const whole = stage([stored]);
+  const began = beginStream(job("assigned"), { ...whole.tools, lateMs: 60_000 });
+  expect(await began).toMatchObject({ kind: "final" });
+  const told = stage([{ ...stored, hasFirstToken: true }]);
+  const beginning = beginStream(job("assigned"), { ...told.tools, lateMs: 60_000 });
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  told.attached[0]?.begin("events");
+  expect(await beginning).toMatchObject({ kind: "events" });
+});
+
 test("a job that fails after its first token gives the stream up to its failure, even if that comes later", async () => {
   const begun = stage([{ ...job("failed"), hasFirstToken: true }]);
   const beginning = beginStream(job("assigned"), begun.tools);
