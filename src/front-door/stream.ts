@@ -117,8 +117,8 @@ const answerOfEnd = async (
 const asBytes = async (events: ReadableStream<Uint8Array>, stop: () => void): Promise<StoredAnswer | null> => {
   const sound = soundOf(events);
   const first = await sound.next().catch(() => null);
-  if (first === null || first.done) return null;
-  const { contentType, bytes } = first.value;
+  if (first === null) return null;
+  const { contentType, bytes } = first.value ?? SILENCE;
   const body = new ReadableStream<Uint8Array>({
     start: (to) => to.enqueue(bytes),
     pull: async (to) => {
@@ -132,6 +132,7 @@ const asBytes = async (events: ReadableStream<Uint8Array>, stop: () => void): Pr
   return { contentType: contentType ?? OCTETS, body };
 };
 const OCTETS = "application/octet-stream";
+const SILENCE = { contentType: null, bytes: new Uint8Array() };
 
 /** The events of a complete answer. */
 const eventsOf = ({ asking, wantsUsage }: AskedRequest, { response }: DoorAnswer, { result }: Followed): string => {

@@ -334,6 +334,11 @@ describe("sound", () => {
     };
     expect(await (await openai().audio.speech.create(asked)).text()).toBe("sound");
     await expect.poll(newestJob).toMatchObject({ usage: { input_tokens: 3 } });
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(`data: ${JSON.stringify({ type: "speech.audio.done" })}\n\n`);
+    };
+    expect(await (await openai().audio.speech.create(asked)).text()).toBe("");
   });
 
   test("that the runtime refuses keeps the runtime's words, and leaves no file", async () => {
