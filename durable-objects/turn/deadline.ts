@@ -44,9 +44,9 @@ export const timeoutAtOf = (job: Job, config: Config): number | null => {
   return job.startedAt === null || timeoutMs === null ? null : job.startedAt + timeoutMs;
 };
 
-/** When the client has waited too long for this attempt's first output. */
+/** When the client has waited too long for this attempt's first output. A runtime may make all of its sound before it sends. */
 export const firstTokenDueAt = (job: Job, config: Config): number | null => {
   const { firstTokenMs } = config.frontDoor;
-  if (firstTokenMs === null || job.api === null || !job.stream || job.firstTokenAt !== null) return null;
-  return job.startedAt === null ? null : job.startedAt + firstTokenMs;
+  const isTimed = job.stream && job.api !== null && job.api !== "audio/speech" && job.firstTokenAt === null;
+  return firstTokenMs === null || !isTimed || job.startedAt === null ? null : job.startedAt + firstTokenMs;
 };

@@ -191,6 +191,22 @@ describe("a streamed answer", () => {
     expect(await statusOf(world, job.id)).toMatchObject({ status: "failed", attempts: 2 });
   }, 15_000);
 
+  it("of sound may take longer than first_token_seconds to begin", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { first_token_seconds: 0.2 } });
+    const worker = await fakeWorker(world, { apis: ["audio/speech"] });
+    const answering = post(world.key, "/v1/audio/speech", { model: "m1", input: "hello" });
+    const job = await worker.nextJob();
+    worker.start(job);
+    await scheduler.wait(800);
+    worker.speak(job, 'data: {"type":"speech.audio.delta","audio":"AAAA"}\n\ndata: {"type":"speech.audio.done"}\n\n');
+    worker.end(job);
+    worker.complete(job, null);
+    const answer = await answering;
+    expect([answer.status, await answer.whole, job.lease]).toEqual([200, "\0\0\0", 1]);
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "completed", attempts: 1 });
+  }, 15_000);
+
   it("is not cut by a burst that its reader had no time to read", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
