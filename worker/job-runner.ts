@@ -18,6 +18,8 @@ const PROGRESS_EVERY_MS = 1_000;
 const NOTE_FIRST_TOKEN_AFTER_MS = 5;
 /** How long a job whose reader has left, and whose run has ended, waits for the coordinator; then it reports its end. */
 const HALT_GRACE_MS = 10_000;
+/** Sound is read as it is played: its listener may take nothing for as long as a full window lasts. */
+const LISTENING_MS = 120_000;
 
 export type JobRunnerOptions = {
   held: HeldJobs;
@@ -127,7 +129,14 @@ export class JobRunner {
     // Not before: what a short job reports travels in one frame.
     if (!halt.signal.aborted) reports.add({ type: "job.started", ...lease });
     const stream =
-      job.stream && !halt.signal.aborted ? streams.open(job.id, job.lease, () => this.readerGone(lease)) : null;
+      job.stream && !halt.signal.aborted
+        ? streams.open(
+            job.id,
+            job.lease,
+            () => this.readerGone(lease),
+            job.api === "audio/speech" ? LISTENING_MS : undefined,
+          )
+        : null;
     const outcome = await runJob(
       job,
       {

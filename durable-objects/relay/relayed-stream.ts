@@ -3,7 +3,9 @@
 
 import { MAX_READERS_OF_A_STREAM, TOOK_EVERY_CHARS } from "../../contract/data-line.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
+import type { Api } from "../../domain/words/api.ts";
 import type { HeldOpen } from "./holder-check.ts";
+import { WINDOW_BYTES } from "./relay-bounds.ts";
 import { type EndError, SaidEvents } from "./said-events.ts";
 import type { Reader } from "./stream-reader.ts";
 import { StreamWindow } from "./stream-window.ts";
@@ -14,6 +16,9 @@ import { WindowPart } from "./window-part.ts";
 const KEPT_MS = 15_000;
 /** How long what waits for readers waits before it looks again whether they have caught up. */
 const LOOK_AGAIN_MS = 5;
+
+const SOUND: Api = "audio/speech";
+const PLAYED_BYTES = WINDOW_BYTES / 4;
 
 const encoder = new TextEncoder();
 
@@ -97,9 +102,15 @@ export class RelayedStream {
   /** How many characters its readers have taken, where its worker is to hear it now. */
   takeTold(): number | null {
     const { chars } = this.said;
-    if (chars - this.#toldChars < TOOK_EVERY_CHARS || this.writer.body !== null || this.isReadBehind) return null;
+    if (chars - this.#toldChars < TOOK_EVERY_CHARS || this.writer.body !== null) return null;
+    if (this.isReadBehind || this.#isPlayed()) return null;
     this.#toldChars = chars;
     return chars;
+  }
+
+  /** Sound is read as slowly as it is played: what its worker may say next must not make its reader slow. */
+  #isPlayed(): boolean {
+    return [...this.readers].some(({ wishes, unreadBytes }) => wishes.api === SOUND && unreadBytes > PLAYED_BYTES);
   }
 
   publish(events: string, nowAt: number): void {

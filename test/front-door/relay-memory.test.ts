@@ -1,7 +1,7 @@
 // What an outsider can make a relay keep: output of jobs that a worker does not have, output that nobody reads.
 
 import { describe, expect, test, vi } from "vitest";
-import { MAX_PART_BYTES, MAX_READERS_OF_A_STREAM, PIECE_CHARS } from "../../contract/data-line.ts";
+import { AHEAD_CHARS, MAX_PART_BYTES, MAX_READERS_OF_A_STREAM, PIECE_CHARS } from "../../contract/data-line.ts";
 import { piecesOf } from "../../contract/text/event-text.ts";
 import { boundFor, forgetHolder, makeRoom, noteHolder } from "../../durable-objects/relay/held-output.ts";
 import { BURST_MS, PROCESS_BYTES, RELAY_BYTES, WINDOW_BYTES } from "../../durable-objects/relay/relay-bounds.ts";
@@ -144,6 +144,22 @@ describe("output that readers leave unread", () => {
     while (behind.unreadBytes > WINDOW_BYTES) await reading.read();
     expect(stream.takeTold()).toBe(stream.said.chars);
     expect(stream.takeTold()).toBe(null);
+  });
+
+  test("of sound stays little, so that who plays it while it comes is never slow", async () => {
+    const [stream, listener] = [streamOf(), reader({ api: "audio/speech" })];
+    stream.join(listener, NOW);
+    const piece = event("x".repeat(PIECE_CHARS));
+    stream.publish(piece, NOW);
+    expect(stream.takeTold()).toBe(null);
+    // What its worker says until it waits.
+    stream.publish(event("x".repeat(AHEAD_CHARS)), NOW);
+    expect(listener.isSlow(NOW + 10 * BURST_MS)).toBe(false);
+    const listening = bodyOf(listener).getReader();
+    await listening.read();
+    expect(stream.takeTold()).toBe(null);
+    while (listener.unreadBytes > WINDOW_BYTES / 4) await listening.read();
+    expect(stream.takeTold()).toBe(stream.said.chars);
   });
 
   test.each([

@@ -20,7 +20,7 @@ const FULL_BYTES = 8 * 1024 * 1024;
 const FULL_WAITING_BYTES = 1024 * 1024;
 const LOOK_EVERY_MS = 10;
 /** An older coordinator tells nothing of what is taken: then a stream that says much waits once. */
-const TAKEN_WITHIN_MS = 5_000;
+const PATIENCE_MS = 5_000;
 /** How long a reader waits for a lost line; after that nothing is kept for it. */
 const AWAY_MS = 5_000;
 /** A line that nothing was said on for so long is closed, until the next streamed job: each takes memory at both ends. */
@@ -41,6 +41,7 @@ type Stream = {
   /** Characters, and those of them that its readers have taken. */
   saidChars: number;
   takenChars: number;
+  patienceMs: number;
   ending: { error: StreamError | null } | null;
   /** The writer that replaces this one. */
   writer: StreamWriter | null;
@@ -76,13 +77,13 @@ export class DataLine implements Streams {
     if (!isUnderWay && !this.#isClosed) this.#connect();
   }
 
-  open(jobId: string, lease: number, whenGone: WhenGone): StreamWriter {
+  open(jobId: string, lease: number, whenGone: WhenGone, patienceMs = PATIENCE_MS): StreamWriter {
     if (this.#fallback !== null) return this.#fallback.open(jobId, lease, whenGone);
     this.prepare();
     if (this.#isOpen) this.#closeWhenIdle();
     const state = this.#isOpen ? "begun" : "waiting";
     const empty = { waiting: [], waitingBytes: 0, saidChars: 0, takenChars: 0, ending: null, writer: null };
-    const stream: Stream = { jobId, lease, whenGone, state, ...empty };
+    const stream: Stream = { jobId, lease, whenGone, patienceMs, state, ...empty };
     this.#streams.set(streamKey(jobId, lease), stream);
     return { write: (events) => this.#write(stream, events) };
   }
@@ -156,8 +157,8 @@ export class DataLine implements Streams {
 
   /** Also resolves when the reader stops waiting; output after that is not kept. */
   async #hasRoom(stream: Stream): Promise<void> {
-    const { takenChars } = stream;
-    const untilMs = performance.now() + TAKEN_WITHIN_MS;
+    const { takenChars, patienceMs } = stream;
+    const untilMs = performance.now() + patienceMs;
     while (this.#isFull(stream) && this.#streams.has(streamKey(stream.jobId, stream.lease))) {
       await delay(LOOK_EVERY_MS);
       if (!this.#isOpen && performance.now() - this.#awaySinceMs > AWAY_MS) this.#lose(stream);

@@ -16,7 +16,8 @@ export const streamKey = (jobId: string, lease: number): string => `${jobId} ${l
 export type Streams = {
   /** A streamed job has arrived: open the line now, so that its first output does not wait for a handshake. */
   prepare: () => void;
-  open: (jobId: string, lease: number, whenGone: WhenGone) => StreamWriter;
+  /** `patienceMs`: how long its readers may take nothing before what it says goes on to them. */
+  open: (jobId: string, lease: number, whenGone: WhenGone, patienceMs?: number) => StreamWriter;
   /** A returned promise is settled when the coordinator has all of it: the job's report must not come before. */
   end: (jobId: string, lease: number, error: StreamError | null) => Promise<unknown> | undefined;
   /** The stream is no longer this worker's: nothing more is written to it. */

@@ -76,8 +76,8 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
   mutant(
     "a failure that overtook its stream hides what was said before",
     "src/front-door/begin-stream.ts",
-    'status === "completed" || (isFinal(status) && hasFirstToken)',
-    'status === "completed"',
+    "isFinal(status) && (hasFirstToken",
+    'status === "completed" && (hasFirstToken',
     BEGIN,
   ),
   mutant(
