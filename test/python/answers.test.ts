@@ -39,21 +39,22 @@ const serving = async (answer: Answer): Promise<Server> => {
   return server;
 };
 
+const startBeside = (server: Server, file: string, program: string): Program => {
+  writeFileSync(file, program);
+  const { port } = server.address() as AddressInfo;
+  return startProgram(file, {
+    PATH: process.env.PATH,
+    PYTHONPATH: path.join(ROOT, "python"),
+    PYTHONDONTWRITEBYTECODE: "1",
+    SERVICE_API_URL: `http://127.0.0.1:${port}`,
+    SERVICE_API_KEY: "key",
+  });
+};
+
 describe.skipIf(lacksPython)("a Python worker", () => {
   const folder = folderForEachTest();
 
-  const start = (server: Server): Program => {
-    const file = path.join(folder.path, "worker.py");
-    writeFileSync(file, WORKER);
-    const { port } = server.address() as AddressInfo;
-    return startProgram(file, {
-      PATH: process.env.PATH,
-      PYTHONPATH: path.join(ROOT, "python"),
-      PYTHONDONTWRITEBYTECODE: "1",
-      SERVICE_API_URL: `http://127.0.0.1:${port}`,
-      SERVICE_API_KEY: "key",
-    });
-  };
+  const start = (server: Server): Program => startBeside(server, path.join(folder.path, "worker.py"), WORKER);
 
   const end = async (server: Server, worker: Program): Promise<void> => {
     expect(worker.output()).not.toContain("Traceback");
@@ -134,18 +135,8 @@ describe.skipIf(lacksPython)("a Python worker", () => {
 describe.skipIf(lacksPython)("a Python client", () => {
   const folder = folderForEachTest();
 
-  const start = (server: Server, program: string): Program => {
-    const file = path.join(folder.path, "client.py");
-    writeFileSync(file, `from signalbox import Signalbox; ${program}`);
-    const { port } = server.address() as AddressInfo;
-    return startProgram(file, {
-      PATH: process.env.PATH,
-      PYTHONPATH: path.join(ROOT, "python"),
-      PYTHONDONTWRITEBYTECODE: "1",
-      SERVICE_API_URL: `http://127.0.0.1:${port}`,
-      SERVICE_API_KEY: "key",
-    });
-  };
+  const start = (server: Server, program: string): Program =>
+    startBeside(server, path.join(folder.path, "client.py"), `from signalbox import Signalbox; ${program}`);
 
   it("goes on waiting for a job where the service was away meanwhile", async () => {
     let looks = 0;
