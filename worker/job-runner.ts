@@ -3,6 +3,7 @@
 
 import type { ReaderGone } from "../contract/data-line.ts";
 import type { LeasedJob } from "../contract/fleet/worker.ts";
+import { isSpeech } from "../contract/words/values.ts";
 import type { Progress, Runtime } from "./calls/runtime.ts";
 import type { WorkerConfig } from "./config.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
@@ -134,7 +135,7 @@ export class JobRunner {
             job.id,
             job.lease,
             () => this.readerGone(lease),
-            job.api === "audio/speech" ? LISTENING_MS : undefined,
+            isSpeech(job.api ?? null) ? LISTENING_MS : undefined,
           )
         : null;
     const outcome = await runJob(

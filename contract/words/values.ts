@@ -22,7 +22,7 @@ export { usdText } from "../../domain/money/usd-text.ts";
 export { parseInterval } from "../../domain/schedule/interval.ts";
 export { OVERLAPS, SCHEDULE_STATUSES } from "../../domain/schedule/schedule-status.ts";
 export { DISABLED_REASONS, WEBHOOK_EVENTS, type WebhookEvent } from "../../domain/webhook.ts";
-export { APIS, type Api, BYTE_APIS, isFormApi } from "../../domain/words/api.ts";
+export { APIS, type Api, BYTE_APIS, isFormApi, isSpeech } from "../../domain/words/api.ts";
 export { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/words/duration.ts";
 export { entryOf } from "../../domain/words/entry-of.ts";
 export {

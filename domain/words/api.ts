@@ -29,5 +29,8 @@ export const isFormApi = (api: Api): api is FormApi => FORM_APIS.some((one) => o
 /** Their answers may be something else than JSON: sound, or plain text. */
 export const BYTE_APIS: ReadonlySet<Api> = new Set<Api>(["audio/transcriptions", "audio/translations", "audio/speech"]);
 
+/** Its answer is sound, which passes as it comes. */
+export const isSpeech = (api: Api | null): boolean => api === "audio/speech";
+
 /** Clients do without it, and are told at once that nobody offers it. */
 export const isOptional = (api: Api): boolean => api === "messages/count_tokens";

@@ -3,7 +3,7 @@
 
 import { MAX_READERS_OF_A_STREAM, TOOK_EVERY_CHARS } from "../../contract/data-line.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
-import type { Api } from "../../domain/words/api.ts";
+import { isSpeech } from "../../domain/words/api.ts";
 import type { HeldOpen } from "./holder-check.ts";
 import { WINDOW_BYTES } from "./relay-bounds.ts";
 import { type EndError, SaidEvents } from "./said-events.ts";
@@ -17,7 +17,6 @@ const KEPT_MS = 15_000;
 /** How long what waits for readers waits before it looks again whether they have caught up. */
 const LOOK_AGAIN_MS = 5;
 
-const SOUND: Api = "audio/speech";
 const PLAYED_BYTES = WINDOW_BYTES / 4;
 
 const encoder = new TextEncoder();
@@ -110,7 +109,7 @@ export class RelayedStream {
 
   /** Sound is read as slowly as it is played: what its worker may say next must not make its reader slow. */
   #isPlayed(): boolean {
-    return [...this.readers].some(({ wishes, unreadBytes }) => wishes.api === SOUND && unreadBytes > PLAYED_BYTES);
+    return [...this.readers].some(({ wishes, unreadBytes }) => isSpeech(wishes.api) && unreadBytes > PLAYED_BYTES);
   }
 
   publish(events: string, nowAt: number): void {

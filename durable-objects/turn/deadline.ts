@@ -3,6 +3,7 @@
 
 import { type Config, storeBeatAfterMs, timeoutOf } from "../../domain/config.ts";
 import type { Job } from "../../domain/job/job.ts";
+import { isSpeech } from "../../domain/words/api.ts";
 import { earliest } from "../../domain/words/earliest.ts";
 import type { Memory } from "./memory.ts";
 
@@ -47,6 +48,6 @@ export const timeoutAtOf = (job: Job, config: Config): number | null => {
 /** When the client has waited too long for this attempt's first output. A runtime may make all of its sound before it sends. */
 export const firstTokenDueAt = (job: Job, config: Config): number | null => {
   const { firstTokenMs } = config.frontDoor;
-  const isTimed = job.stream && job.api !== null && job.api !== "audio/speech" && job.firstTokenAt === null;
+  const isTimed = job.stream && job.api !== null && !isSpeech(job.api) && job.firstTokenAt === null;
   return firstTokenMs === null || !isTimed || job.startedAt === null ? null : job.startedAt + firstTokenMs;
 };

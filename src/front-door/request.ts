@@ -7,7 +7,7 @@ import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/jobs/job.ts"
 import { isObject } from "../../contract/text/json-object.ts";
 import { callersTraceparent } from "../../contract/text/traceparent.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/words/field.ts";
-import { type Api, isFormApi, isOptional } from "../../domain/words/api.ts";
+import { type Api, isFormApi, isOptional, isSpeech } from "../../domain/words/api.ts";
 import { entryOf } from "../../domain/words/entry-of.ts";
 import { hexOf } from "../../domain/words/hex.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -89,7 +89,7 @@ const refuseConversation = (body: Body): void => {
 
 /** Whether the request asks for events, in each API's own words. */
 const asksForEvents = (api: Api, body: Body): boolean =>
-  api === "audio/speech"
+  isSpeech(api)
     ? body.stream_format === "sse"
     : !UNSTREAMED.has(api) && (body.stream === true || (isFormApi(api) && body.stream === "true"));
 const UNSTREAMED: ReadonlySet<Api> = new Set<Api>(["embeddings", "rerank", "messages/count_tokens"]);
@@ -185,7 +185,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
   const wantsEvents = asksForEvents(api, body);
   const idempotency = await idempotencyOf(c, { path: c.req.path, body: identity });
   // What may be asked for again is kept whole.
-  const isSound = api === "audio/speech" && !wantsEvents && idempotency === null;
+  const isSound = isSpeech(api) && !wantsEvents && idempotency === null;
   const stream = wantsEvents || isSound;
   if (wantsEvents && idempotency !== null)
     throw new Refused(

@@ -67,11 +67,10 @@ const speak = async (
   emit: RunOptions["emit"],
 ): Promise<Outcome> => {
   let bytes = 0;
-  const typeOnce = (): string | null => (bytes === 0 ? contentType : null);
   for await (const piece of bounded([], pieces, () => {})) {
     for (let at = 0; at < piece.byteLength; at += MAX_SPEECH_BYTES) {
       const part = piece.subarray(at, at + MAX_SPEECH_BYTES);
-      await emit([speechDelta(part, typeOnce())]);
+      await emit([speechDelta(part, bytes === 0 ? contentType : null)]);
       bytes += part.byteLength;
     }
   }
