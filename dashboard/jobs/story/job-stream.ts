@@ -3,6 +3,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ApiProblem } from "../../../contract/client/problem.ts";
+import { isAway } from "../../../contract/client/while-away.ts";
 import { eventsOf } from "../../../contract/text/event-stream.ts";
 import { parseJson } from "../../../contract/text/json-object.ts";
 import { deltaText } from "../../answer-text.ts";
@@ -13,7 +14,6 @@ const DRAW_EVERY_MS = 80;
 /** Broken streams in a row without an event. */
 const MAX_EMPTY_TRIES = 3;
 const OPEN_AGAIN_MS = 500;
-const FIRST_SERVER_STATUS = 500;
 
 const leaseOf = (id: string): string => id.split(".")[0] ?? "";
 
@@ -35,7 +35,7 @@ const follow = async (id: string, signal: AbortSignal, show: (text: string) => v
       }
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ApiProblem && error.status > 0 && error.status < FIRST_SERVER_STATUS) return;
+      if (error instanceof ApiProblem && !isAway(error)) return;
     }
     await new Promise((resolve) => setTimeout(resolve, OPEN_AGAIN_MS));
   }
