@@ -185,24 +185,35 @@ it.each([
   TIMEOUT_MS,
 );
 
+/** A worker below `sh -c`, as npm starts it for this event; once it serves. The shell's first word is a process id. */
+const startBelowShell = async (event: string, command: string, argument = "") => {
+  const url = await serve((_request, response) => response.writeHead(503).end());
+  const shell = spawn("sh", ["-c", command, process.execPath, MAIN, argument], {
+    env: { PATH: process.env.PATH, SERVICE_API_URL: url, SERVICE_API_KEY: "sb_1", npm_lifecycle_event: event },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  for (const stream of [shell.stdout, shell.stderr]) stream.on("data", (chunk) => (out += chunk));
+  await eventually(() => expect(out).toContain("serves echo"));
+  const isOver = once(shell, "close").then(() => true);
+  /** Whether all of it ended within the time; what is left is killed. */
+  const endsWithin = async (ms: number): Promise<boolean> => {
+    const ended = await Promise.race([isOver, pause(ms, false)]);
+    if (!ended) process.kill(Number.parseInt(out, 10), "SIGKILL");
+    return ended;
+  };
+  return { shell, isOver, endsWithin, hasSaidWhy: () => out.includes("npx has ended") };
+};
+
 it(
   "a worker that npx started ends as npx does, whose shell passes no signal on",
   async () => {
-    const url = await serve((_request, response) => response.writeHead(503).end());
     const said = async (event: string) => {
       // With a second command the shell stays, as npm's does.
-      const shell = spawn("sh", ["-c", '"$0" "$1" worker --runtime echo & echo $! && wait', process.execPath, MAIN], {
-        env: { PATH: process.env.PATH, SERVICE_API_URL: url, SERVICE_API_KEY: "sb_1", npm_lifecycle_event: event },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      let out = "";
-      for (const stream of [shell.stdout, shell.stderr]) stream.on("data", (chunk) => (out += chunk));
-      await eventually(() => expect(out).toContain("serves echo"));
-      const isOver = once(shell, "close").then(() => true);
+      const command = '"$0" "$1" worker --runtime echo & echo $! && wait';
+      const { shell, endsWithin, hasSaidWhy } = await startBelowShell(event, command);
       shell.kill("SIGTERM");
-      const ended = await Promise.race([isOver, pause(event === "npx" ? 20_000 : 4_000, false)]);
-      if (!ended) process.kill(Number.parseInt(out, 10), "SIGKILL");
-      return [ended, out.includes("npx has ended")];
+      return [await endsWithin(event === "npx" ? 20_000 : 4_000), hasSaidWhy()];
     };
     expect(await said("npx")).toEqual([true, true]);
     // Anywhere else a worker may outlive the shell that started it.
@@ -214,20 +225,10 @@ it(
 it.skipIf(process.platform !== "linux")(
   "a worker ends where the npx that started it is killed, and its shell is not",
   async () => {
-    const url = await serve((_request, response) => response.writeHead(503).end());
-    const shell = '"$0" "$1" worker --runtime echo & echo $! && wait';
-    const npx = spawn("sh", ["-c", 'sh -c "$2" "$0" "$1" & wait', process.execPath, MAIN, shell], {
-      env: { PATH: process.env.PATH, SERVICE_API_URL: url, SERVICE_API_KEY: "sb_1", npm_lifecycle_event: "npx" },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let out = "";
-    for (const stream of [npx.stdout, npx.stderr]) stream.on("data", (chunk) => (out += chunk));
-    await eventually(() => expect(out).toContain("serves echo"));
-    const isOver = once(npx, "close").then(() => true);
-    npx.kill("SIGKILL");
-    const ended = await Promise.race([isOver, pause(6_000, false)]);
-    if (!ended) process.kill(Number.parseInt(out, 10), "SIGKILL");
-    expect([ended, out.includes("npx has ended")]).toEqual([true, true]);
+    const inner = '"$0" "$1" worker --runtime echo & echo $! && wait';
+    const npx = await startBelowShell("npx", 'sh -c "$2" "$0" "$1" & wait', inner);
+    npx.shell.kill("SIGKILL");
+    expect([await npx.endsWithin(6_000), npx.hasSaidWhy()]).toEqual([true, true]);
   },
   TIMEOUT_MS,
 );
@@ -235,25 +236,16 @@ it.skipIf(process.platform !== "linux")(
 it.skipIf(process.platform !== "linux")(
   "a worker goes on where what started npx has ended, and npx has no shell between",
   async () => {
-    const url = await serve((_request, response) => response.writeHead(503).end());
     const npx = `process.title = "npm exec signalbox";
       const { spawn } = require("node:child_process");
       const worker = spawn(process.execPath, [process.argv[1], "worker", "--runtime", "echo"], { stdio: "inherit" });
       console.log(process.pid);
       worker.on("close", () => process.exit());`;
-    const script = spawn("sh", ["-c", '"$0" -e "$2" "$1" & wait', process.execPath, MAIN, npx], {
-      env: { PATH: process.env.PATH, SERVICE_API_URL: url, SERVICE_API_KEY: "sb_1", npm_lifecycle_event: "npx" },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let out = "";
-    for (const stream of [script.stdout, script.stderr]) stream.on("data", (chunk) => (out += chunk));
-    await eventually(() => expect(out).toContain("serves echo"));
-    const isOver = once(script, "close").then(() => true);
-    script.kill("SIGKILL");
-    const endedAlone = await Promise.race([isOver, pause(3_000, false)]);
-    if (!endedAlone) process.kill(Number.parseInt(out, 10), "SIGKILL");
-    await isOver;
-    expect([endedAlone, out.includes("npx has ended")]).toEqual([false, true]);
+    const script = await startBelowShell("npx", '"$0" -e "$2" "$1" & wait', npx);
+    script.shell.kill("SIGKILL");
+    const endedAlone = await script.endsWithin(3_000);
+    await script.isOver;
+    expect([endedAlone, script.hasSaidWhy()]).toEqual([false, true]);
   },
   TIMEOUT_MS,
 );
