@@ -8,7 +8,7 @@ import { addedToSums, TENANT } from "./cost-sums.ts";
 const TOLD = `WITH told AS MATERIALIZED (
   SELECT value ->> 0 AS job_id, value ->> 1 AS lease, value ->> 2 AS input_tokens, value ->> 3 AS output_tokens,
     value ->> 4 AS cached_input_tokens, value ->> 5 AS reasoning_tokens, value ->> 6 AS nano_usd, value ->> 7 AS source,
-    value ->> 8 AS price
+    value ->> 8 AS price, value ->> 9 AS told_at
   FROM json_each(?2))`;
 
 /**
@@ -51,11 +51,14 @@ export const CORRECTIONS: readonly string[] = [
       AND attempts.outcome = 'late'`,
 ];
 
-/** The job that ended with this attempt shows what it cost. With `+` no job is looked at but those that are told. */
+/**
+ * The job that had ended with this attempt, and left the object, shows what it cost; if it went on since, the object
+ * decides. With `+` no job is looked at but those that are told.
+ */
 export const LATE_COSTS = `${TOLD} UPDATE jobs SET cost_nano_usd = COALESCE(told.nano_usd, cost_nano_usd),
     record = iif(told.input_tokens + told.output_tokens = 0, record, json_patch(record, json_object('usage',
       json_object('inputTokens', told.input_tokens, 'outputTokens', told.output_tokens,
         'cachedInputTokens', NULLIF(told.cached_input_tokens, 0), 'reasoningTokens', NULLIF(told.reasoning_tokens, 0)))))
   FROM told
   WHERE jobs.tenant = ${TENANT} AND jobs.id = +told.job_id AND jobs.status IN ('failed', 'cancelled')
-    AND jobs.record ->> '$.lease' = +told.lease`;
+    AND jobs.record ->> '$.lease' = +told.lease AND jobs.finished_at <= +told.told_at`;

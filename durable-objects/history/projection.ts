@@ -212,13 +212,8 @@ export const attemptRow = (one: Attempt): Cells => [
 const correctionRows = ({ entries: { corrections = [] } }: OutboxRow): Cells[] =>
   corrections.map((one) => [one.jobId, one.lease, ...spentCells(one)]);
 
-/** Of attempts that were over, and perhaps their jobs, before anybody told what they spent. */
-const lateRows = (row: OutboxRow): Cells[] => [
-  ...row.entries.attempts
-    .filter(({ outcome }) => outcome === "late")
-    .map((one) => [one.jobId, one.lease, ...spentCells(one)]),
-  ...correctionRows(row),
-];
+const lateRows = ({ entries: { lateCosts = [] } }: OutboxRow): Cells[] =>
+  lateCosts.map((one) => [one.jobId, one.lease, ...spentCells(one), one.toldAt]);
 
 /** What an attempt spent, as it was told first or later. */
 const spentCells = (one: Correction): Cells => [

@@ -89,7 +89,7 @@ export const correctSpending = (
   charge(turn, job, estimate.endedAt, (cost.costNanoUsd ?? 0) - (estimate.nanoUsd ?? 0));
 };
 
-const measured = (job: PricedAttempt, { usage }: Spent, cost: AttemptCost): Correction => {
+export const measured = (job: PricedAttempt, { usage }: Spent, cost: AttemptCost): Correction => {
   const { inputTokens, outputTokens, cachedInputTokens = 0, reasoningTokens = 0 } = usage ?? NO_USAGE;
   return {
     jobId: job.id,

@@ -44,6 +44,11 @@ export interface Attempt {
 /** What an attempt spent, told after its estimate was recorded, whose place it takes. */
 export type Correction = Omit<Attempt, "at" | "provider" | "model" | "worker" | "outcome">;
 
+/** What the last attempt of a job spent, told when the job had left for history, which shows it. */
+export interface LateCost extends Correction {
+  readonly toldAt: number;
+}
+
 export interface ScheduleRun {
   readonly schedule: string;
   readonly scheduledFor: number;
@@ -59,6 +64,7 @@ export interface OutboxEntries {
   readonly events: StoredEvent[];
   readonly attempts: Attempt[];
   readonly corrections?: Correction[];
+  readonly lateCosts?: LateCost[];
   readonly audit: AuditEntry[];
   readonly runs: ScheduleRun[];
   readonly identity?: TenantIdentity;
@@ -88,8 +94,8 @@ type Seqs = Pick<SettingsTable, "drainedSeq" | "putDrainedSeq">;
 /** An id has nothing that JSON escapes. */
 const inRow = ({ jobId, text }: StoredEvent): string => `["${jobId}",${text}]`;
 
-const textOf = ({ events, attempts, corrections, audit, runs, identity }: OutboxEntries): string => {
-  const others = JSON.stringify({ attempts, corrections, audit, runs, identity });
+const textOf = ({ events, attempts, corrections, lateCosts, audit, runs, identity }: OutboxEntries): string => {
+  const others = JSON.stringify({ attempts, corrections, lateCosts, audit, runs, identity });
   return `{"events":[${events.map(inRow).join(",")}],${others.slice(1)}`;
 };
 

@@ -5,6 +5,7 @@ import type { AuditEntry, JobEvent } from "../../domain/words/event.ts";
 import {
   type Attempt,
   type Correction,
+  type LateCost,
   type OutboxEntries,
   type OutboxRow,
   type ScheduleRun,
@@ -78,6 +79,13 @@ export class OutboxWriter {
     this.open(nowAt);
     const row = this.#openRow();
     row.entries = { ...row.entries, corrections: [...(row.entries.corrections ?? []), correction] };
+    row.chars += ENTRY_CHARS;
+  }
+
+  addLateCost(cost: LateCost): void {
+    this.open(cost.toldAt);
+    const row = this.#openRow();
+    row.entries = { ...row.entries, lateCosts: [...(row.entries.lateCosts ?? []), cost] };
     row.chars += ENTRY_CHARS;
   }
 

@@ -260,6 +260,11 @@ export class Turn {
     this.effects.changedTopics.add("cost");
   }
 
+  /** Of a job that has left. */
+  recordLateCost(cost: Correction): void {
+    this.#outbox.addLateCost({ ...cost, toldAt: this.nowAt });
+  }
+
   recordRun(run: ScheduleRun): void {
     this.#outbox.addRun(run);
     this.effects.changedTopics.add("schedule");

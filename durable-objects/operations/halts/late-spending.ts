@@ -9,7 +9,14 @@ import type { Job } from "../../../domain/job/job.ts";
 import { type AttemptCost, noteLateCost } from "../../../domain/money/cost.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
-import { correctSpending, costOfAttempt, type PricedAttempt, recordSpending, type Spent } from "../../steps/pricing.ts";
+import {
+  correctSpending,
+  costOfAttempt,
+  measured,
+  type PricedAttempt,
+  recordSpending,
+  type Spent,
+} from "../../steps/pricing.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { ESTIMATE_AFTER_MS } from "../../turn/uncounted.ts";
 import { enforceBudget } from "./budget.ts";
@@ -36,11 +43,13 @@ export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease
   enforceBudget(turn);
 };
 
-/** The job that ended with this attempt shows what it cost. Of one that has left, history sees to it. */
-const showSpent = (turn: Turn, { id, lease }: PricedAttempt, spent: Spent, cost: AttemptCost): void => {
-  const job = spent.usage === null && cost.costNanoUsd === null ? null : turn.store.jobs.find(id);
-  if (job === null || job.lease !== lease || !isFinal(job.status)) return;
-  turn.record(job, noteLateCost(job, spent.usage, cost.costNanoUsd, turn.nowAt));
+/** The job that has ended with this attempt shows what it cost. Of one that has left, history sees to it. */
+const showSpent = (turn: Turn, attempt: PricedAttempt, spent: Spent, cost: AttemptCost): void => {
+  if (spent.usage === null && cost.costNanoUsd === null) return;
+  const job = turn.store.jobs.find(attempt.id);
+  if (job === null) turn.recordLateCost(measured(attempt, spent, cost));
+  else if (job.lease === attempt.lease && isFinal(job.status))
+    turn.record(job, noteLateCost(job, spent.usage, cost.costNanoUsd, turn.nowAt));
 };
 
 /** A key with role worker reports only for its own workers. */

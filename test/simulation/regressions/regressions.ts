@@ -1,5 +1,6 @@
 // Every run that once found a defect: each must pass for ever.
 
+import { REGRESSIONS_OF_MONEY } from "./of-money.ts";
 import { REGRESSIONS_OF_MOVES } from "./of-moves.ts";
 import { REGRESSIONS_OF_THE_JOURNAL } from "./of-the-journal.ts";
 import { REGRESSIONS_OF_THE_OBJECT } from "./of-the-object.ts";
@@ -8,6 +9,7 @@ import type { Regression } from "./regression.ts";
 
 export const REGRESSIONS: readonly Regression[] = [
   ...REGRESSIONS_OF_THE_OBJECT,
+  ...REGRESSIONS_OF_MONEY,
   ...REGRESSIONS_OF_MOVES,
   ...REGRESSIONS_OF_THE_JOURNAL,
   ...REGRESSIONS_OF_THE_SIMULATION,
