@@ -1,18 +1,22 @@
 // Why a job would go where: the router's whole reasoning for a request, or for a waiting job.
 
 import { type Explanation, presentExplanation } from "../../../contract/dispatch.ts";
+import type { Brought } from "../../../domain/job/archived-job.ts";
 import { explain, heldBack, type Routing, type Scope } from "../../../domain/routing/explanation.ts";
 import type { RouteRequest } from "../../../domain/routing/filter.ts";
-import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
+import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { fairReason } from "../../placing/fair-reason.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { delayReason } from "../../placing/waiting-reason.ts";
+import { findJob } from "../../steps/find-job.ts";
 import type { Turn } from "../../turn/turn.ts";
 
 export interface ExplainRequest {
-  readonly jobId: string | null;
+  /** Of the job that is asked about. */
+  readonly id: string | null;
+  readonly archived?: Brought | undefined;
   readonly provider: string | null;
   readonly model: string | null;
   readonly tags: readonly string[];
@@ -22,8 +26,10 @@ export interface ExplainRequest {
 }
 
 export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Explanation, Refusal> => {
-  const job = request.jobId === null ? null : turn.store.jobs.find(request.jobId);
-  if (request.jobId !== null && job === null) return err(notFound("job", request.jobId));
+  const { id, archived } = request;
+  const found = id === null ? ok(null) : findJob(turn, { id, archived });
+  if (!found.ok) return found;
+  const job = found.value;
   if (job !== null && job.status !== "pending") {
     return err({ code: "job_state", id: job.id, status: job.status, command: "explain" });
   }

@@ -10,6 +10,8 @@ import { answerAsRead, idempotencyOf } from "../../http/idempotency.ts";
 import { unwrap } from "../../http/refused.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenantForText } from "../../tenant/tenant.ts";
+import { notArchived } from "./archived-jobs.ts";
+import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";
 
@@ -47,15 +49,15 @@ const explain = endpoint(
     path: "/dispatch/explain",
     lane: "heavy",
     tag: TAG,
-    ...asks("explain"),
+    ...asks("explain", "job_archived", "archive_damaged"),
     summary: "Explain which worker a job would go to, and why",
     description: "Changes nothing. `selected` is the worker that `POST /dispatch` would choose.",
     query: explainQuery,
     answers: { 200: { description: "Every worker with score and reasons, best first.", schema: explanation } },
   },
   async (c, { query, token }) => {
+    const id = query.job_id ?? null;
     const request = {
-      jobId: query.job_id ?? null,
       provider: query.provider ?? null,
       model: query.model ?? null,
       tags: splitList(query.job_tags ?? ""),
@@ -66,7 +68,8 @@ const explain = endpoint(
         ...(query.worker === undefined ? {} : { instance: query.worker }),
       },
     };
-    return answer(c, unwrap(await callTenantForText(c.env, token, "explain", request)));
+    if (id === null) return answer(c, unwrap(await callTenantForText(c.env, token, "explain", { ...request, id })));
+    return answer(c, await notArchived(c, token, id, commandJob(c, token, "explain", { ...request, id })));
   },
 );
 

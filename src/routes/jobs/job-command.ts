@@ -11,6 +11,7 @@ import { unwrap } from "../../http/refused.ts";
 import { callTenantForText } from "../../tenant/tenant.ts";
 
 type JobCommandName =
+  | "explain"
   | "getJob"
   | "patchJob"
   | "cancelJob"

@@ -120,7 +120,7 @@ const checkBacklog = ({ model }: World, isFull: boolean | null, answer: Result<J
 /** Explains a job and dispatches it in the same step: the two must agree. */
 const dispatchAsExplained = async (world: World, creation: Creation): Promise<Heard<JobResource>> => {
   const { provider, model, tags, tier, priority, runAt } = creation.job;
-  const asked = { jobId: null, provider, model, tags, tier, urgency: priority };
+  const asked = { id: null, provider, model, tags, tier, urgency: priority };
   const explaining = world.shell.call(world.admin, "explain", asked);
   const answer = await send(world, creation);
   const explained = await explaining;

@@ -82,7 +82,7 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
       const { id } = await create(scene);
       scene.sleep();
       assert.equal((await read(scene, id)).waiting_reason, 'worker "w" is disconnected: its key was revoked');
-      const asked = { jobId: id, provider: null, model: null, tags: [], tier: null, urgency: "normal" } as const;
+      const asked = { id, provider: null, model: null, tags: [], tier: null, urgency: "normal" } as const;
       const [row] = (await scene.done(scene.admin, "explain", asked)).workers;
       assert.deepEqual(row?.reasons, ["disconnected: its key was revoked"]);
       await present(scene, { concurrency: 2 }, other);

@@ -34,7 +34,7 @@ export const SCENES_OF_SWAPPING: readonly Shown[] = [
       await scene.pass(9_000);
       const words = "waits for qwen3 to be loaded on w: 1 job for gemma before it, at most 21 s more";
       assert.equal((await read(scene, other)).waiting_reason, words);
-      const explained = await scene.done(scene.admin, "explain", { ...ASKED, jobId: other });
+      const explained = await scene.done(scene.admin, "explain", { ...ASKED, id: other });
       assert.deepEqual(explained.workers[0]?.reasons, [words, "at capacity (1 of 1)"]);
       await end(scene, running);
       assert.deepEqual([await statusOf(scene, behind), await statusOf(scene, other)], ["assigned", "pending"]);

@@ -268,8 +268,11 @@ describe("retry", () => {
       await alarm(world);
       expect(await stored()).toEqual([]);
     });
+    const asked = `/dispatch/explain?job_id=${job.id}`;
+    expect(await world.get(asked)).toMatchObject({ status: 409, body: { code: "job_state" } });
     await world.ok("POST", "/api/workers/w/pause");
     expect(await world.ok("POST", `/api/jobs/${job.id}/retry`)).toMatchObject({ status: "pending", prompt: "x" });
     expect(await get(world, job)).toMatchObject({ status: "pending" });
+    expect((await world.ok("GET", asked)).selected).toBeNull();
   });
 });
