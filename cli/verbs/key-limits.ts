@@ -24,6 +24,8 @@ export const LIMIT_FLAGS: Readonly<Record<string, Flag>> = {
   ...Object.fromEntries(
     OF_USERS.map((name) => [`user-${flagOf(name)}`, { takes: "n", says: `${SAYS[name]}, of each person` }]),
   ),
+  model: { takes: "name", says: "a model that it may use; * stands for any characters", isRepeated: true },
+  edge: { takes: "yes|no", says: "whether its jobs may go to providers that the service calls itself (yes)" },
   weight: { takes: "0.01–100", says: "how much of what is served its jobs get beside those of other keys (1)" },
 };
 
@@ -38,11 +40,17 @@ const given = (input: Input, names: readonly string[], prefix = ""): Record<stri
 
 /** What the flags change of a key's limits; the other limits stay. Empty if no flag is given. */
 export const limitsFrom = (input: Input, before: KeyResource["limits"] = null) => {
-  const own = given(input, Object.keys(SAYS));
+  const models = input.texts("model");
+  const edge = input.choice("edge", ["yes", "no"]);
+  const own = {
+    ...given(input, Object.keys(SAYS)),
+    ...(models.length === 0 ? {} : { models: [...models] }),
+    ...(edge === undefined ? {} : { edge: edge === "yes" }),
+  };
   const users = given(input, OF_USERS, "user-");
   const weight = input.number("weight");
   const per_user = Object.keys(users).length === 0 ? {} : { per_user: { ...before?.per_user, ...users } };
-  const hasLimits = Object.keys(own).length + Object.keys(users).length > 0;
+  const hasLimits = Object.keys({ ...own, ...users }).length > 0;
   return {
     ...(hasLimits ? { limits: { ...before, ...own, ...per_user } } : {}),
     ...(weight === undefined ? {} : { weight }),

@@ -31,6 +31,17 @@ it("keys limit prints the changed key as JSON", async () => {
   expect(JSON.parse((await runCommand([...argv, "--json"], answer)).out)).toEqual(key);
 });
 
+it("keys create takes the models that a key may use, and keeps it from hosted providers", async () => {
+  const bodies: string[] = [];
+  const argv = ["keys", "create", "ann", "--model", "gpt-5*", "--model", "llama3.2", "--edge", "no", "--day-usd", "2"];
+  await runCommand(argv, (_url, { body }) => {
+    bodies.push(String(body));
+    return { id: "key_1", name: "ann", role: "worker", key: "k" };
+  });
+  const limits = { day_usd: 2, models: ["gpt-5*", "llama3.2"], edge: false };
+  expect(bodies.map((body) => JSON.parse(body))).toEqual([{ name: "ann", role: "worker", limits }]);
+});
+
 it("config set prints the config as JSON where that is asked for, of a YAML file, too", async () => {
   const config = { jobs: { timeout_seconds: 900 } };
   const answer = (_url: URL, { headers }: RequestInit) =>
