@@ -32,14 +32,15 @@ export interface FrontDoorConfig {
   readonly corsOrigins: readonly string[];
 }
 
-/** Its time in the queue is over: no worker could take it, or those that could were full. */
-export const giveUpWaiting = (job: Job, reason: string, isFull: boolean, nowAt: number): Decision => {
-  const seconds = (job.frontDoor?.queueMs ?? 0) / 1000;
-  const error: JobError = {
-    code: isFull ? "queue_timeout" : "no_eligible_workers",
-    message: `no worker took it within ${seconds} s: ${reason}`,
-    retryable: true,
-  };
+/** No worker could take it in its time in the queue, or those that could were full. */
+export const waitedInVain = (job: Job, reason: string, isFull: boolean): JobError => ({
+  code: isFull ? "queue_timeout" : "no_eligible_workers",
+  message: `no worker took it within ${(job.frontDoor?.queueMs ?? 0) / 1000} s: ${reason}`,
+  retryable: true,
+});
+
+/** Its time in the queue is over. */
+export const giveUpWaiting = (job: Job, error: JobError, nowAt: number): Decision => {
   const next = changeJob(
     job,
     { status: "failed", error, orderKey: null, readyAt: null, queueUntilAt: null, finishedAt: nowAt, settledBy: null },

@@ -18,6 +18,7 @@ const UNAVAILABLE = new Set([
   "unauthorized",
   "runtime_unreachable",
   "no_eligible_workers",
+  "queue_timeout",
 ]);
 
 /** Whether another model may answer what this one did not. */

@@ -19,9 +19,13 @@ export const triedOf = (
   code,
 });
 
-/** Whether a worker may have this job now, or only lacks a free place. */
+/** Whether a worker may have this job now. */
+export const isTakenNow = (turn: Turn, job: Job, policy = routePolicy(turn)): boolean =>
+  chooseFor(turn, job, policy) !== null;
+
+/** The same, or one only lacks a free place. */
 export const isTakenBySomebody = (turn: Turn, job: Job, policy = routePolicy(turn)): boolean =>
-  chooseFor(turn, job, policy) !== null || isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
+  isTakenNow(turn, job, policy) || isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
 
 /** The job with its next model; null if it has none, or may not be asked again. */
 export const nextChoice = (
@@ -29,6 +33,7 @@ export const nextChoice = (
   job: Job,
   error: JobError,
   settledBy: "failed" | null = "failed",
+  isTaken = isTakenBySomebody,
 ): Decision | null => {
   const choices = (job.batchPlace ?? job.frontDoor)?.choices ?? [];
   if (choices.length === 0 || hasFirstToken(job) || !isForTheNext(error)) return null;
@@ -41,7 +46,7 @@ export const nextChoice = (
       settledBy,
       turn.nowAt,
     );
-    if (isTakenBySomebody(turn, decided.job)) return decided;
+    if (isTaken(turn, decided.job)) return decided;
     tried.push({ model: choice.model, provider: choice.provider, code: "no_eligible_workers" });
   }
   return null;

@@ -1,12 +1,12 @@
 // Jobs whose time has come: they become ready, their lease or their patience ends, or they leave.
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
-import { giveUpWaiting, moveOn } from "../../domain/front-door/front-door.ts";
+import { giveUpWaiting, moveOn, waitedInVain } from "../../domain/front-door/front-door.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/job/lease.ts";
 import { makeReady } from "../../domain/job/queue-place.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
-import { nextChoice } from "../placing/next-choice.ts";
+import { isTakenBySomebody, isTakenNow, nextChoice } from "../placing/next-choice.ts";
 import { refuseGroups } from "../placing/room.ts";
 import { routePolicy, routeRequest } from "../placing/route-policy.ts";
 import { waitingReason } from "../placing/waiting-reason.ts";
@@ -42,10 +42,10 @@ const attendPending = (turn: Turn, job: Job): void => {
   if (isReady || job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
-  const reason = waitingReason(turn, job, policy) ?? "its time was over";
-  const error = { code: "no_eligible_workers", message: reason, retryable: true };
-  const next = isFull ? null : nextChoice(turn, job, error, null);
-  turn.record(job, next ?? giveUpWaiting(job, reason, isFull, turn.nowAt));
+  const error = waitedInVain(job, waitingReason(turn, job, policy) ?? "its time was over", isFull);
+  // It has waited for a free place, and does not wait for a second one.
+  const next = nextChoice(turn, job, error, null, isFull ? isTakenNow : isTakenBySomebody);
+  turn.record(job, next ?? giveUpWaiting(job, error, turn.nowAt));
 };
 
 /** Too many groups wait: it is looked at again when some of them may have run. */

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { newWorld, silence } from "../support/workerd/client.ts";
-import { APIS, CHAT, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
+import { APIS, CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 
 describe("the models", () => {
   it("are what workers name, else what their runtimes list, and the aliases", async () => {
@@ -142,5 +142,30 @@ describe("a request for a model", () => {
     only.socket.send({ type: "presence", id: "news", ...offer });
     await only.socket.next(({ type, id }) => type === "ack" && id === "news");
     expect((await world.get("/v1/models")).body.data.map(({ id }: { id: string }) => id)).toEqual(["m2"]);
+  });
+
+  it("goes to the next model of its list that has room once it has waited as long as it may for the one before", async () => {
+    const world = await newWorld();
+    const own = await fakeWorker(world, { instance: "own", concurrency: 1, models: ["m1"] });
+    const hosted = await fakeWorker(world, { instance: "hosted", concurrency: 2, models: ["m2"] });
+    await world.ok("PUT", "/config", { front_door: { aliases: { fast: [{ model: "m1" }, { model: "m2" }] } } });
+    const ask = (seconds: string) => post(world.key, CHAT, chat({ model: "fast" }), { "x-signalbox-queue": seconds });
+    void ask("600");
+    await own.nextJob();
+    for (const seconds of ["0", "0.3"]) {
+      const answering = ask(seconds);
+      hosted.complete(await hosted.nextJob(), chatAnswer("hi"));
+      const { status, headers } = await answering;
+      const named = ["model", "fallback"].map((what) => headers.get(`x-signalbox-${what}`));
+      expect([seconds, status, named]).toEqual([seconds, 200, ["m2", "true"]]);
+    }
+    void ask("0");
+    void ask("0");
+    await hosted.nextJob();
+    await hosted.nextJob();
+    for (const seconds of ["0", "0.3"]) {
+      const { status, whole } = await ask(seconds);
+      expect([seconds, status, JSON.parse(await whole).error.code]).toEqual([seconds, 504, "queue_timeout"]);
+    }
   });
 });

@@ -15,7 +15,7 @@ import type { Json } from "../../../domain/words/json.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
-import { isTakenBySomebody, triedOf } from "../../placing/next-choice.ts";
+import { isTakenBySomebody, isTakenNow, triedOf } from "../../placing/next-choice.ts";
 import { admit, admitTo, chooseFor } from "../../placing/place-job.ts";
 import { refuseBacklog, refuseGroups } from "../../placing/room.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
@@ -188,7 +188,10 @@ const NOTHING_STORED: Refusal = {
   detail: "background needs a stored answer, and the config stores none (front_door.store: none): leave it out",
 };
 
-/** The job with the first model that somebody can take, now or when a place is free; if none, with the first of all. */
+/**
+ * The job with the first model that somebody can take, now or, if the request may wait, when a place is free; if none,
+ * with the first of all.
+ */
 const firstTaken = (
   turn: Turn,
   request: Asking,
@@ -197,6 +200,7 @@ const firstTaken = (
 ): Result<{ created: Decision; policy: RoutePolicy }, Refusal> => {
   const policy = routePolicy(turn);
   const tried: Tried[] = unknown.map((model) => ({ model, provider: null, code: "model_not_found" }));
+  const isTaken = request.queueMs === 0 ? isTakenNow : isTakenBySomebody;
   let first: Decision | null = null;
   let refused: Refusal | null = null;
   for (const [at, choice] of choices.entries()) {
@@ -209,8 +213,7 @@ const firstTaken = (
     );
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) refused ??= budget.error;
-    else if (left.length + tried.length === 0 || isTakenBySomebody(turn, created.job, policy))
-      return ok({ created, policy });
+    else if (left.length + tried.length === 0 || isTaken(turn, created.job, policy)) return ok({ created, policy });
     else first ??= created;
     tried.push(triedOf(created.job, budget.ok ? "no_eligible_workers" : budget.error.code));
   }

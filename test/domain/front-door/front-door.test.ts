@@ -7,6 +7,7 @@ import {
   keepsResult,
   keptPayload,
   moveOn,
+  waitedInVain,
 } from "../../../domain/front-door/front-door.ts";
 import type { Job } from "../../../domain/job/job.ts";
 import { retryJob } from "../../../domain/job/job-command.ts";
@@ -35,14 +36,15 @@ describe("a request whose time in the queue is over", () => {
     [false, "no_eligible_workers"],
   ])("where workers are merely full: %s, fails with %s and says how long it waited", (isFull, code) => {
     const frontDoor = { queueMs: 2_500 } as FrontDoorFacts;
-    const { job, events } = giveUpWaiting(asked(pendingJob(), { frontDoor }), "nobody is there", isFull, LATER);
+    const waiting = asked(pendingJob(), { frontDoor });
+    const { job, events } = giveUpWaiting(waiting, waitedInVain(waiting, "nobody is there", isFull), LATER);
     const error = { code, message: "no worker took it within 2.5 s: nobody is there", retryable: true };
     expect(job).toMatchObject({ status: "failed", error, orderKey: null, queueUntilAt: null, finishedAt: LATER });
     expect(events).toMatchObject([{ type: "job.failed", detail: error }]);
   });
 
   test("that never had any is told so", () => {
-    expect(giveUpWaiting(pendingJob(), "x", false, LATER).job.error?.message).toContain("within 0 s");
+    expect(waitedInVain(pendingJob(), "x", false).message).toContain("within 0 s");
   });
 });
 
