@@ -101,7 +101,14 @@ const oneSession = async (
 
 const unlessStopped = async (opening: Promise<Opened>, stop: AbortSignal): Promise<Opened> => {
   const { promise, resolve } = Promise.withResolvers<Opened>();
-  const onAbort = () => resolve({ ok: false, kind: "unreachable", reason: "stopped" });
+  const onAbort = () => {
+    resolve({ ok: false, kind: "unreachable", reason: "stopped" });
+    // What opens later has nobody else to close it, and would keep the process alive.
+    opening.then(
+      (late) => late.ok && late.session.close(),
+      () => {},
+    );
+  };
   stop.addEventListener("abort", onAbort, { once: true });
   try {
     return await Promise.race([opening, promise]);

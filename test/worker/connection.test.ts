@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import { closeCodes, type Json } from "../../contract/words/values.ts";
 import { keepConnected } from "../../worker/connection.ts";
@@ -8,6 +8,7 @@ import { Loop } from "../../worker/loop.ts";
 import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
 import { backoffMs } from "../../worker/session/backoff.ts";
 import { openHttpSession } from "../../worker/session/http-session.ts";
+import type { Opened, Session } from "../../worker/session/session.ts";
 import { frames, openSocketSession } from "../../worker/session/socket-session.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeCoordinator, KEY, problem } from "./fake-coordinator.ts";
@@ -367,4 +368,23 @@ test("an address where nothing listens is told with its name", async () => {
   await eventually(() => expect(lines.join("\n")).toMatch(/nothing answers at http:.*SERVICE_API_URL.*ECONNREFUSED/));
   stop.abort();
   await coordinator.start();
+});
+
+test("a connection that opens after the worker was stopped is closed", async () => {
+  const stop = new AbortController();
+  const opening = Promise.withResolvers<Opened>();
+  const attach = vi.fn();
+  const ended = keepConnected({
+    loop: { attach, detach: () => {}, receive: () => {}, freeSlots: () => 0 },
+    log: () => {},
+    stop: stop.signal,
+    openSocket: () => opening.promise,
+    openHttp: () => opening.promise,
+  });
+  stop.abort();
+  expect(await ended).toBe(null);
+  const close = vi.fn();
+  opening.resolve({ ok: true, session: { close } as unknown as Session });
+  await expect.poll(() => close).toHaveBeenCalledOnce();
+  expect(attach).not.toHaveBeenCalled();
 });
