@@ -20,6 +20,7 @@ interface CreateCall {
   readonly signal: AbortSignal | undefined;
   readonly resolve: (job: JobResource) => void;
   readonly reject: (error: unknown) => void;
+  readonly onAbort: () => void;
 }
 
 export class CreateTogether {
@@ -38,8 +39,9 @@ export class CreateTogether {
     // A key of the caller's own belongs to a request of its own.
     if (idempotencyKey !== undefined || signal?.aborted === true) return this.#jobs.create(job, options);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ job, chars: JSON.stringify(job).length, signal, resolve, reject });
-      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      const onAbort = () => reject(signal?.reason);
+      this.#waiting.push({ job, chars: JSON.stringify(job).length, signal, resolve, reject, onAbort });
+      signal?.addEventListener("abort", onAbort, { once: true });
       this.#sendSoon();
     });
   };
@@ -69,6 +71,8 @@ export class CreateTogether {
       else await this.#sendTogether(calls);
     } finally {
       this.#underWay -= 1;
+      // A signal may live as long as the program.
+      for (const { signal, onAbort } of calls) signal?.removeEventListener("abort", onAbort);
       // What their callers ask for next goes with what waits.
       queueMicrotask(() => this.#sendAll());
     }

@@ -1,5 +1,6 @@
 // Jobs that a program creates at the same time: how they travel, and what each call gets.
 
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { ApiProblem } from "../../contract/client/problem.ts";
 import type { JobResource, NewJobRequest } from "../../contract/jobs/job.ts";
@@ -122,5 +123,14 @@ describe("a call", () => {
     answer();
     answer();
     expect(ids(await Promise.all([first, last]))).toEqual(["job of a", "job of c"]);
+  });
+
+  it("leaves nothing behind at a signal that lives as long as the program", async () => {
+    const { create } = service({
+      refuse: (prompts) => (prompts.includes("bad") ? problem(400, "the job is bad") : null),
+    });
+    const { signal } = new AbortController();
+    await Promise.allSettled(["a", "bad", "c"].map((prompt) => create({ prompt }, { signal })));
+    await expect.poll(() => getEventListeners(signal, "abort")).toEqual([]);
   });
 });
