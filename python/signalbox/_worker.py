@@ -234,7 +234,9 @@ class Worker:
         if self._deaths < 3:
             return
         self._unavailable = f"the handler's process failed {self._deaths} times in a row: it {how}"
-        threading.Timer(min(30.0, 2.0 ** (self._deaths - 2)), self._recover).start()
+        rest = threading.Timer(min(30.0, 2.0 ** (self._deaths - 2)), self._recover)
+        rest.daemon = True  # A program that ends does not wait for it.
+        rest.start()
         self._report_presence()
 
     def _recover(self) -> None:

@@ -299,6 +299,13 @@ except Problem as problem: print(problem.code)
     expect(listed.workers.map(({ concurrency }) => concurrency)).toEqual([0, 0, 0]);
   });
 
+  it("ends at once while it rests after deaths of its handler's process", async () => {
+    const dying = `import signalbox._worker as part\nclass Silent:\n  def call(self, *_, **__): raise part.Problem("unreachable", "nobody")\none = part.Worker(None, {"instance": "w", "concurrency": 1}, True)\none._api, one._deaths = Silent(), 9\none._died("ended with exit code 1")`;
+    const beganAt = performance.now();
+    expect((await python(["-c", dying])).code).toBe(0);
+    expect(performance.now() - beganAt).toBeLessThan(15_000);
+  });
+
   it("runs a handler in a process of its own also where the program calls `run()` without a condition", async () => {
     const plain = `from signalbox import run, worker\n@worker(provider="plain", process=True)\ndef plain(job, ctx): return 1\nrun()\n`;
     writeFileSync(path.join(folder, "plain.py"), plain);
