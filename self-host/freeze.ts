@@ -61,5 +61,6 @@ const frozen = (socketPath: string): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const socket = connect(socketPath);
     socket.once("error", reject);
+    socket.once("close", () => reject(new Error("the server ended before it was paused")));
     socket.once("data", () => resolve(socket));
   });

@@ -1,12 +1,14 @@
 // A copy of a running server's folder is of the instant at which the server stood still, in all databases.
 
-import { mkdirSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { copyData } from "../../scripts/backup/copy-data.ts";
 import { dataDirAt, lockDataDir } from "../../self-host/data/data-dir.ts";
-import { serveFreezing } from "../../self-host/freeze.ts";
+import { serveFreezing, whileFrozen } from "../../self-host/freeze.ts";
 import type { Served } from "../../self-host/served.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
@@ -44,4 +46,14 @@ test("each database is as it was while the server stood still, not as before and
     freezing.close();
     for (const database of [...databases, lock]) database.close();
   }
+});
+
+test("a copy of a server that ends as it is asked to stand still fails, and does not wait for ever", async () => {
+  const dir = dataDirAt(folder.path);
+  const place = path.join(folder.path, "ends.sock");
+  const server = createServer((socket) => socket.destroy()).listen(place);
+  await once(server, "listening");
+  writeFileSync(dir.freezePath, place);
+  await expect(whileFrozen(dir, () => undefined)).rejects.toThrow("the server ended");
+  server.close();
 });
