@@ -48,5 +48,3 @@ export const linesOf = async (client: Client, file: string | null): Promise<Body
     .split("\n")
     .map((text) => JSON.parse(text));
 };
-
-/** Rewrites what is stored, as if time had passed or a crash had come between. */
