@@ -86,15 +86,18 @@ const isForeign = async ({ client, signal }: Context): Promise<boolean> => {
   }
 };
 
+let isWorker = false;
+
 const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
+  isWorker = parsed.verb.passesOn === true;
   const interrupted = new AbortController();
   // A worker handles the same signals itself, to finish its jobs.
-  if (parsed.verb.passesOn !== true) process.once("SIGINT", () => interrupted.abort());
+  if (!isWorker) process.once("SIGINT", () => interrupted.abort());
   const context = contextOf(parsed.isJson, interrupted.signal);
   try {
     const code = (await parsed.verb.run(context, parsed.input)) ?? EXIT.done;
     // Sockets of a worker that has ended may stay open; do not wait for them.
-    if (parsed.verb.passesOn === true) process.exit(code);
+    if (isWorker) process.exit(code);
     return code;
   } catch (error) {
     if (interrupted.signal.aborted) return EXIT.interrupted;
@@ -120,11 +123,14 @@ const main = async (argv: readonly string[]): Promise<number> => {
   }
 };
 
-// The reader of a pipe may close it early (`| head`); that is not a failure.
+// The reader of a pipe may close it early (`| head`); that is not a failure. A worker has jobs, and goes on without a log.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (isWorker) return;
   if (error.code === "EPIPE") process.exit(EXIT.done);
   process.stderr.write(`${failed("stdout", "written", error).message}\n`);
   process.exit(EXIT.failed);
 });
+// What nobody hears any more of a command's progress does not end it.
+process.stderr.on("error", () => {});
 
 process.exitCode = await main(process.argv.slice(2));

@@ -5,6 +5,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { configureLog, log, writeLogTo } from "../log/log.ts";
+import { goOnUnread } from "../log/unread.ts";
 import { loadProject, type Project } from "../self-host/build/project.ts";
 import { watchClock } from "../self-host/children/clock-watch.ts";
 import { startLocalWorker } from "../self-host/children/local-worker.ts";
@@ -208,6 +209,7 @@ const main = async (): Promise<number> => {
     return 0;
   }
   const settings = readSettings(args, process.env);
+  goOnUnread();
   const stop = stopRequested();
   let isStarting = true;
   // Before it serves there is nothing to stop in order: the guards end the children.

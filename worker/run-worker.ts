@@ -1,10 +1,12 @@
-// The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM, SIGINT or npx's end. Exit codes: 0 after
-// a signal, 1 if the key or the runtime's address is refused, 2 for wrong settings. A second signal ends it at once.
+// The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM, SIGINT or npx's end. Exit
+// codes: 0 after a signal, 1 if the key or the runtime's address is refused, 2 for wrong settings. A second signal ends
+// it at once.
 
 import { readFileSync } from "node:fs";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { VERSION } from "../contract/words/version.ts";
 import { logProblem } from "../log/log.ts";
+import { goOnUnread } from "../log/unread.ts";
 import type { Runtime } from "./calls/runtime.ts";
 import { openCommand } from "./exec/open-command.ts";
 import { greeting } from "./greeting.ts";
@@ -56,6 +58,7 @@ export const runWorker = async (
 ): Promise<number> => {
   // The AI SDK's warnings could contain keys and prompts.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+  goOnUnread();
   try {
     return await run(args, env, command);
   } catch (error) {

@@ -381,3 +381,19 @@ it(
   },
   TIMEOUT_MS,
 );
+
+it(
+  "a command is done although nobody reads its stderr any more",
+  async () => {
+    let answer = (): void => undefined;
+    const url = await serve((_request, response) => {
+      answer = () => response.writeHead(204).end();
+    });
+    const { child, ended } = start(["files", "delete", "file_1"], { SERVICE_API_URL: url });
+    await once(servers[0] as Server, "request");
+    child.stderr.destroy();
+    answer();
+    expect(await ended).toBe(0);
+  },
+  TIMEOUT_MS,
+);

@@ -12,6 +12,7 @@ import { assignedJob } from "./job-fixture.ts";
 import { FakeRuntime } from "./runtimes/fake-runtime.ts";
 
 const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 /** Longer than a worker needs to connect. */
 const SLOW_MS = 1_500;
 
@@ -27,9 +28,9 @@ afterEach(async () => {
   await coordinator.stop();
 });
 
-function startWorker(args: string[], env: Record<string, string> = {}) {
+function startWorker(args: string[], env: Record<string, string> = {}, main = MAIN) {
   const settings = { PATH: process.env.PATH ?? "", SERVICE_API_URL: coordinator.url, SERVICE_API_KEY: KEY, ...env };
-  const child = spawn(process.execPath, ["--no-warnings", MAIN, ...args], { env: settings });
+  const child = spawn(process.execPath, ["--no-warnings", main, ...args], { env: settings });
   children.push(child);
   let output = "";
   child.stdout.on("data", (chunk) => {
@@ -205,4 +206,20 @@ test("--help tells the flags and ends with 0", async () => {
   for (const flag of ["--instance", "--provider", "--tags", "--models", "--concurrency", "--runtime", "--tier"]) {
     expect(output).toContain(flag);
   }
+});
+
+test.each([
+  ["npm run worker", MAIN, []],
+  ["signalbox worker", CLI, ["worker"]],
+])("%s goes on with its jobs when nobody reads its log any more", async (_name, main, words) => {
+  const { child } = startWorker([...words, "--runtime", "echo", "--instance", "w1"], {}, main);
+  await coordinator.waitFor("presence");
+  child.stdout.destroy();
+  const error = { code: "broken", message: "a line in the log", retryable: false };
+  for (const id of ["a", "b", "c"]) {
+    coordinator.assign(assignedJob({ id, input: { fail: error } }));
+    await coordinator.waitFor("job.failed", ({ job_id }) => job_id === id);
+  }
+  coordinator.assign(assignedJob({ id: "d", prompt: "still here" }));
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "d", result: { text: "still here" } });
 });
