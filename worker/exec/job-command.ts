@@ -3,14 +3,14 @@
 
 import { lineOf, startOf } from "../../contract/text/start-of.ts";
 import { failed, type JobTask, type Outcome, probedOutcome, type RunOptions, type Runtime } from "../calls/runtime.ts";
-import { factsOf } from "../job-facts.ts";
-import { receiveFiles } from "../job-files.ts";
+import { factsOf, type JobFacts } from "../job-facts.ts";
 import { Answer, tooMuch } from "./answer.ts";
 import { childEnvironment } from "./child-environment.ts";
 import { missing } from "./command.ts";
 import { failureOf } from "./ending.ts";
+import { inFolder, neverReached } from "./in-folder.ts";
 import { MAX_MESSAGE_CHARS, readInstruction } from "./instruction.ts";
-import { JobFolder } from "./job-folder.ts";
+import type { JobFolder } from "./job-folder.ts";
 import type { ExecOptions } from "./options.ts";
 import { OutputLines, type Piece } from "./output-lines.ts";
 import { type Ended, ProcessGroup } from "./process-group.ts";
@@ -27,7 +27,7 @@ export const createJobCommand = (exec: ExecOptions): Runtime => {
     probeEveryMs: 0,
     probe,
     run: ({ job, ...task }, options) =>
-      job === null ? probedOutcome({ probe }) : inFolder({ ...exec, running }, { ...task, job }, options),
+      job === null ? probedOutcome({ probe }) : runJob({ ...exec, running }, { ...task, job }, options),
     close: async () => {
       for (const group of running) group.end();
       await Promise.allSettled([...running].map(({ gone }) => gone));
@@ -37,36 +37,22 @@ export const createJobCommand = (exec: ExecOptions): Runtime => {
 
 type Running = ExecOptions & { running: Set<ProcessGroup> };
 
-const inFolder = async (exec: Running, task: JobTask, options: RunOptions): Promise<Outcome> => {
-  let folder: JobFolder;
-  try {
-    folder = await JobFolder.create();
-  } catch (error) {
-    return neverReached("no_folder", `no folder for the job could be made: ${(error as Error).message}`);
-  }
-  try {
-    return await runCommand(exec, task, options, folder);
-  } finally {
-    await folder.remove().catch((error: Error) => exec.log(`job ${task.job.id}: its folder stays: ${error.message}`));
-  }
+const runJob = (exec: Running, task: JobTask, options: RunOptions): Promise<Outcome> => {
+  const facts = factsOf(task, exec.offeredModels);
+  return inFolder(exec, task, options.signal, {
+    prepare: (folder, files) => folder.describe({ ...facts, files }),
+    run: (folder, line) => runCommand(exec, { task, facts, line }, options, folder),
+  });
 };
 
-const runCommand = async (exec: Running, task: JobTask, options: RunOptions, folder: JobFolder): Promise<Outcome> => {
+const runCommand = async (
+  exec: Running,
+  { task, facts, line }: { task: JobTask; facts: JobFacts; line: string },
+  options: RunOptions,
+  folder: JobFolder,
+): Promise<Outcome> => {
   const { command, graceMs, env, log, stdin } = exec;
   const { signal } = options;
-  const facts = factsOf(task, exec.offeredModels);
-  let line: string;
-  try {
-    line = await folder.describe({ ...facts, files: await receiveFiles(task.job, exec, folder.files, signal) });
-  } catch (error) {
-    signal.throwIfAborted();
-    return failed({
-      code: "input_unavailable",
-      message: `The job's files: ${(error as Error).message}`,
-      retryable: true,
-    });
-  }
-  signal.throwIfAborted();
   const added = {
     SIGNALBOX_JOB_ID: facts.id,
     SIGNALBOX_JOB: folder.job,
@@ -140,9 +126,3 @@ const passOn = (piece: Piece, answer: Answer, mode: ExecOptions["stdout"]): Prom
 };
 
 const isOwnFailure = (piece: Piece): boolean => piece.kind === "line" && readInstruction(piece.line)?.key === "error";
-
-const neverReached = (code: string, message: string): Outcome => ({
-  ok: false,
-  error: { code, message, retryable: true },
-  neverReached: true,
-});

@@ -11,12 +11,11 @@ import {
   type RuntimeState,
 } from "../calls/runtime.ts";
 import { factsOf } from "../job-facts.ts";
-import { receiveFiles } from "../job-files.ts";
 import { Answer } from "./answer.ts";
 import { missing } from "./command.ts";
 import { failureOf } from "./ending.ts";
+import { inFolder, neverReached } from "./in-folder.ts";
 import { MAX_MESSAGE_CHARS } from "./instruction.ts";
-import { JobFolder } from "./job-folder.ts";
 import type { ExecOptions } from "./options.ts";
 import { Place } from "./place.ts";
 
@@ -59,25 +58,23 @@ const whyNone = async (places: readonly Place[]): Promise<string | null> => {
 const runOn = async (place: Place, exec: ExecOptions, task: JobTask, options: RunOptions): Promise<Outcome> => {
   const { signal } = options;
   const kept = await place.ready();
-  if (typeof kept === "string")
-    return { ok: false, error: { code: "command_unavailable", message: kept, retryable: true }, neverReached: true };
+  if (typeof kept === "string") return neverReached("command_unavailable", kept);
   signal.throwIfAborted();
-  const folder = await JobFolder.create();
-  try {
-    const files = await receiveFiles(task.job, exec, folder.files, signal);
-    const facts = { ...factsOf(task, exec.offeredModels), files };
-    const open = (name: string) => kept.folder.output(name);
-    const answer = new Answer({ task, options, files: exec.files, empty: "", model: facts.model, open });
-    if (await kept.work(facts, answer, signal)) {
-      place.succeeded();
-      return answer.outcome();
-    }
-    if (answer.failure !== null) return answer.outcome();
-    const ended = await kept.gone;
-    const message = startOf(kept.explain(ended), MAX_MESSAGE_CHARS);
-    const code = failureOf(ended, "")?.code ?? "exit_0";
-    return failed({ code, message, retryable: true }, answer.spent);
-  } finally {
-    await folder.remove().catch(() => {});
-  }
+  const facts = factsOf(task, exec.offeredModels);
+  return inFolder(exec, task, signal, {
+    prepare: (_folder, files) => ({ ...facts, files }),
+    run: async (_folder, given) => {
+      const open = (name: string) => kept.folder.output(name);
+      const answer = new Answer({ task, options, files: exec.files, empty: "", model: facts.model, open });
+      if (await kept.work(given, answer, signal)) {
+        place.succeeded();
+        return answer.outcome();
+      }
+      if (answer.failure !== null) return answer.outcome();
+      const ended = await kept.gone;
+      const message = startOf(kept.explain(ended), MAX_MESSAGE_CHARS);
+      const code = failureOf(ended, "")?.code ?? "exit_0";
+      return failed({ code, message, retryable: true }, answer.spent);
+    },
+  });
 };

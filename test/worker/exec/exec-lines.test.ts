@@ -77,3 +77,11 @@ test("a process that dies at once each time makes the worker unavailable, and co
   expect(unavailable).toMatch(/exit code 1: no model file \(3 times in a row\)/);
   expect(await run("a")).toMatchObject({ ok: false, neverReached: true });
 });
+
+test("a job whose files cannot be fetched is tried again", async () => {
+  lines(SERVER);
+  const files = [{ id: "f", name: "a.txt", bytes: 1, content_type: "text/plain", url: "http://127.0.0.1:9/files/f" }];
+  const job = assignedJob({ id: "job-a", files });
+  const outcome = await runtime.run(taskOf({ prompt: "a", job }), quietRun());
+  expect(outcome).toMatchObject({ ok: false, error: { code: "input_unavailable", retryable: true } });
+});
