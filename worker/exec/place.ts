@@ -11,7 +11,8 @@ const HOPELESS_AFTER = 3;
 export class Place {
   isTaken = false;
   readonly #exec: ExecOptions;
-  #process: Promise<KeptProcess> | null = null;
+  /** Null in it: it could not be started. */
+  #process: Promise<KeptProcess | null> | null = null;
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
   #lastWords = "";
@@ -26,9 +27,8 @@ export class Place {
     while (!this.#isClosed) {
       if (this.#process === null && this.#failures >= HOPELESS_AFTER && this.#retry !== undefined)
         return this.#lastWords;
-      this.#process ??= this.#start();
-      const kept = await this.#process.catch((error: Error) => this.#ended(error.message));
-      if (kept !== undefined && (await kept.isSettled)) return kept;
+      const kept = await (this.#process ?? this.#start());
+      if (kept !== null && (await kept.isSettled)) return kept;
       if (this.#failures >= HOPELESS_AFTER) return this.#lastWords;
     }
     return "the worker is shutting down";
@@ -42,32 +42,35 @@ export class Place {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
-    const kept = await this.#process?.catch(() => null);
+    const kept = await this.#process;
     kept?.end();
     await kept?.gone;
   }
 
-  async #start(): Promise<KeptProcess> {
+  /** Never rejects: nobody waits for a process that is started again by itself. */
+  #start(): Promise<KeptProcess | null> {
     clearTimeout(this.#retry);
     this.#retry = undefined;
-    const kept = await KeptProcess.start(this.#exec);
-    void kept.gone.then((ended) => this.#ended(kept.explain(ended)));
-    return kept;
+    this.#process = KeptProcess.start(this.#exec).then(
+      (kept) => {
+        void kept.gone.then((ended) => this.#ended(kept.explain(ended)));
+        return kept;
+      },
+      (error: Error) => {
+        this.#ended(error.message);
+        return null;
+      },
+    );
+    return this.#process;
   }
 
-  #ended(words: string): undefined {
+  #ended(words: string): void {
     this.#process = null;
     if (this.#isClosed) return;
     this.#failures += 1;
     this.#lastWords = `${words} (${this.#failures} times in a row)`;
     this.#exec.log(`the kept process ended: ${words}`);
-    this.#retry = setTimeout(
-      () => {
-        this.#retry = undefined;
-        if (!this.#isClosed) this.#process ??= this.#start();
-      },
-      backoffMs(this.#failures, 1),
-    );
+    this.#retry = setTimeout(() => void this.#start(), backoffMs(this.#failures, 1));
     this.#retry.unref();
   }
 }

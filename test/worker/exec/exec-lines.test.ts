@@ -85,3 +85,12 @@ test("a job whose files cannot be fetched is tried again", async () => {
   const outcome = await runtime.run(taskOf({ prompt: "a", job }), quietRun());
   expect(outcome).toMatchObject({ ok: false, error: { code: "input_unavailable", retryable: true } });
 });
+
+test("a disk without room costs no attempt, and does not end the worker when the process is started again", async () => {
+  const { logged } = lines(node(`process.stdin.once("data", () => process.exit(0))`));
+  expect((await runtime.probe(null)).unavailable).toBe(null);
+  await run("a");
+  vi.stubEnv("TMPDIR", import.meta.filename);
+  await expect.poll(() => logged.join("\n")).toContain("the kept process ended: ENOTDIR");
+  expect(await run("b")).toMatchObject({ ok: false, neverReached: true });
+});
