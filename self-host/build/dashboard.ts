@@ -15,6 +15,13 @@ const PLACEHOLDER = `<!doctype html>
 </html>
 `;
 
+export const DASHBOARD_INPUTS: readonly string[] = [
+  "dashboard",
+  "contract",
+  "domain",
+  "package-lock.json",
+  "tsconfig.base.json",
+];
 const VITE = ["build", "dashboard", "--config", VITE_CONFIG, "--outDir", `../${DASHBOARD_DIRECTORY}`];
 const VITE_BUILD = [...VITE, "--emptyOutDir"];
 /** It leaves the folder's other files, because the package for workers and clients is served from there, too. */
@@ -31,9 +38,6 @@ const buildDashboard = async (): Promise<void> => {
 };
 
 export const ensureDashboard = (): Promise<boolean> => {
-  const inputs = ["dashboard", "contract", "package-lock.json", "tsconfig.base.json"];
-  return buildIfChanged(
-    { stamp: "dist/dashboard.stamp", product: `${DASHBOARD_DIRECTORY}/index.html`, inputs },
-    buildDashboard,
-  );
+  const product = `${DASHBOARD_DIRECTORY}/index.html`;
+  return buildIfChanged({ stamp: "dist/dashboard.stamp", product, inputs: DASHBOARD_INPUTS }, buildDashboard);
 };

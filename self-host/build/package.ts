@@ -9,12 +9,13 @@ export const PACKAGE_DIRECTORY = "dist/package";
 /** In the dashboard's folder, so that it is a static asset both self-hosted and deployed. */
 const PACKAGE_FILE = `${DASHBOARD_DIRECTORY}/signalbox.tgz`;
 
-const INPUTS = [
+export const PACKAGE_INPUTS: readonly string[] = [
   "cli",
   "sdk",
   "worker",
   "contract",
   "domain",
+  "log",
   "providers",
   "self-host/build",
   "LICENSE",
@@ -24,7 +25,7 @@ const INPUTS = [
 ];
 
 export const ensurePackage = (): Promise<boolean> =>
-  buildIfChanged({ stamp: "dist/package.stamp", product: PACKAGE_FILE, inputs: INPUTS }, async () => {
+  buildIfChanged({ stamp: "dist/package.stamp", product: PACKAGE_FILE, inputs: PACKAGE_INPUTS }, async () => {
     const { makePackage } = await import("./make-package.ts");
     await makePackage(PACKAGE_FILE, PACKAGE_DIRECTORY);
   });

@@ -12,7 +12,7 @@ import { buildIfChanged } from "./stamp.ts";
 export const WORKER_DIRECTORY = "dist/worker";
 export const WORKER_ENTRY = "index.js";
 
-const INPUTS = [
+export const WORKER_INPUTS: readonly string[] = [
   "src",
   "contract",
   "domain",
@@ -42,5 +42,5 @@ export const bundleBytes = async (): Promise<number> =>
 
 export const ensureWorkerBundle = (): Promise<boolean> => {
   const product = `${WORKER_DIRECTORY}/${WORKER_ENTRY}`;
-  return buildIfChanged({ stamp: "dist/worker.stamp", product, inputs: INPUTS }, bundleWorker);
+  return buildIfChanged({ stamp: "dist/worker.stamp", product, inputs: WORKER_INPUTS }, bundleWorker);
 };
