@@ -3,6 +3,7 @@
 
 import type { StreamOptions } from "../contract/client/jobs.ts";
 import { ApiProblem } from "../contract/client/problem.ts";
+import type { JobStreamEvent } from "../contract/client/stream-events.ts";
 import {
   type CallOptions,
   type ClientOptions,
@@ -15,12 +16,12 @@ import { type Client, clientOver } from "../contract/client.ts";
 import type { JobResource, NewJobRequest } from "../contract/jobs/job.ts";
 import { isFinal, LOCAL_URL, MAX_WAIT_SECONDS } from "../contract/words/values.ts";
 import { CreateTogether } from "./create-together.ts";
-import { type JobStreamEvent, streamJob } from "./job-stream.ts";
+import { streamJob } from "./job-stream.ts";
 import { nodeFetch } from "./node-fetch.ts";
 
 export { ApiProblem, type ProblemCode } from "../contract/client/problem.ts";
+export type { JobStreamEvent } from "../contract/client/stream-events.ts";
 export type { JobResource, NewJobRequest } from "../contract/jobs/job.ts";
-export type { JobStreamEvent } from "./job-stream.ts";
 export { verifyWebhook, type WebhookEvent, WebhookRefused } from "./verify-webhook.ts";
 
 export type SignalboxOptions = Omit<ClientOptions, "url"> & { readonly url?: string | undefined };

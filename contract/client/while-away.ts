@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 2_000;
 const AWAY_MS = 600_000;
 const FIRST_SERVER_STATUS = 500;
 
-export const isAway = ({ status, code }: ApiProblem): boolean =>
+const isAway = ({ status, code }: ApiProblem): boolean =>
   status >= FIRST_SERVER_STATUS || code === "unreachable" || code === "timeout";
 
 /** Repeats a look at the service, which must change nothing, until it is answered. @throws after `AWAY_MS` without. */

@@ -2,42 +2,24 @@
 // has the result.
 
 import { useEffect, useState } from "preact/hooks";
-import { ApiProblem } from "../../../contract/client/problem.ts";
-import { isAway } from "../../../contract/client/while-away.ts";
-import { eventsOf } from "../../../contract/text/event-stream.ts";
-import { parseJson } from "../../../contract/text/json-object.ts";
+import { streamEvents } from "../../../contract/client/stream-events.ts";
 import { deltaText } from "../../answer-text.ts";
 import { api } from "../../api.ts";
 
 /** Minimum time between two redraws. */
 const DRAW_EVERY_MS = 80;
-/** Broken streams in a row without an event. */
-const MAX_EMPTY_TRIES = 3;
-const OPEN_AGAIN_MS = 500;
 
-const leaseOf = (id: string): string => id.split(".")[0] ?? "";
+const leaseOf = (eventId: string): string => eventId.split(".")[0] ?? "";
 
-/** A stream that breaks off is opened again after its last event. */
 const follow = async (id: string, signal: AbortSignal, show: (text: string) => void): Promise<void> => {
   let text = "";
-  let lastEventId: string | undefined;
-  for (let empty = 0; empty < MAX_EMPTY_TRIES; empty += 1) {
-    try {
-      const { body } = await api.jobs.stream(id, { lastEventId, signal });
-      for await (const { event, data, id: eventId } of eventsOf(body ?? new Blob().stream())) {
-        if (event === "end") return;
-        if (event !== "chunk") continue;
-        if (lastEventId === undefined || leaseOf(eventId) !== leaseOf(lastEventId)) text = "";
-        lastEventId = eventId;
-        text += deltaText(parseJson(data));
-        show(text);
-        empty = 0;
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof ApiProblem && !isAway(error)) return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, OPEN_AGAIN_MS));
+  let lease = "";
+  for await (const { type, id: eventId, data } of streamEvents(api.jobs, id, { signal })) {
+    if (type !== "chunk") continue;
+    if (leaseOf(eventId) !== lease) text = "";
+    lease = leaseOf(eventId);
+    text += deltaText(data);
+    show(text);
   }
 };
 
