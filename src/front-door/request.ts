@@ -117,8 +117,10 @@ const asksForUsage = ({ stream_options: options }: Body): boolean =>
 export const mayBeLarge = async (c: AppContext, api: Api, token: TokenFacts): Promise<void> => {
   // A repeated request gets its first answer, whatever has been used up since.
   if (c.req.header("idempotency-key") !== undefined) unwrap(await authorizeFor(c.env, token, "ask"));
-  else unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
+  else unwrap(await callTenant(c.env, token, "mayAsk", unread(api)));
 };
+
+const unread = (api: Api) => ({ model: null, idempotency: null, api, isBackground: api === "responses" });
 
 /** The digest of a large body stands for the body; two that differ only in their white space are two bodies. */
 const identityOf = async (large: LargeBody): Promise<string> => {
@@ -158,7 +160,7 @@ const inputOf = (body: Body, changes: Changes): Body =>
 const STATEFUL: ReadonlySet<string> = new Set(["background", "previous_response_id"]);
 
 export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts): Promise<DoorRequest> => {
-  if (isOptional(api)) unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
+  if (isOptional(api)) unwrap(await callTenant(c.env, token, "mayAsk", unread(api)));
   const read = await readDoorBody(c, token.tenant, () => mayBeLarge(c, api, token));
   const { body, large } = read;
   const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);

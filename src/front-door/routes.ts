@@ -78,9 +78,10 @@ const handleHeld = async (
   token: TokenFacts,
   { held, ...request }: AskedRequest & { readonly held: NonNullable<DoorRequest["held"]> },
 ): Promise<Response> => {
-  const { id, model, idempotency } = request.asking;
+  const { id, model, idempotency, response } = request.asking;
+  const isBackground = response?.isBackground === true;
   // Nothing is stored for a request that would be refused.
-  const named = unwrap(await callTenant(c.env, token, "mayAsk", { model, idempotency, api }));
+  const named = unwrap(await callTenant(c.env, token, "mayAsk", { model, idempotency, api, isBackground }));
   const drop = async (): Promise<void> =>
     c.executionCtx.waitUntil(dropHeldBody(c.env, token, id ?? "").catch(() => undefined));
   return storedForJob(drop, async () => {

@@ -187,6 +187,20 @@ describe("a response in the background", () => {
     await expect.poll(async () => (await read(world, waiting)).status).toBe("completed");
   });
 
+  it("waits under the killswitch below level 3, however long its body is", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const sizes = [1, 100_000, FILLING.length];
+    const asked = () => Promise.all(sizes.map((size) => ask(world, { background: true, filling: "x".repeat(size) })));
+    await world.ok("POST", "/killswitch", { level: 2, reason: "a test" });
+    expect((await asked()).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await ask(world, { filling: FILLING })).status).toBe(503);
+    await world.ok("POST", "/killswitch", { level: 3, reason: "a test" });
+    expect((await asked()).map(({ status }) => status)).toEqual([503, 503, 503]);
+    await world.ok("DELETE", "/killswitch?resume_all=true");
+    for (let job = 0; job < sizes.length; job += 1) expect((await worker.nextJob()).api).toBe("responses");
+  });
+
   it("is asked for with true or false, and so is its storing", async () => {
     const world = await newWorld();
     await fakeWorker(world);

@@ -100,13 +100,25 @@ export const ask = (turn: Turn, request: Asking): Result<DoorAnswer, Refusal> =>
   return ok({ job: followed, isReplayed: made.value.replayed === true, limits, settings: settingsOf(turn), response });
 };
 
+/** What is asked for in the background waits in the queue, as any job. */
+const permitAsk = (turn: Turn, isBackground: boolean): Result<null, Refusal> =>
+  permit(turn.memory.killswitch, isBackground ? "create" : "dispatch");
+
+interface Unread {
+  readonly model: string | null;
+  readonly idempotency: Idempotency | null;
+  readonly api: Api;
+  /** Or may be, before the body is read. */
+  readonly isBackground: boolean;
+}
+
 /**
  * Whether a request with a large body could become a job: asked before the body is read, when its model is not known
  * yet, and before it is stored. The answer is the model's name as its workers know it.
  */
 export const mayAsk = (
   turn: Turn,
-  { model, idempotency, api }: { model: string | null; idempotency: Idempotency | null; api: Api },
+  { model, idempotency, api, isBackground }: Unread,
 ): Result<string | null, Refusal> => {
   const offered = refuseUnoffered(turn, api);
   if (!offered.ok) return offered;
@@ -115,7 +127,7 @@ export const mayAsk = (
     if (!known.ok) return known;
     if (known.value !== null) return ok(null);
   }
-  const permitted = permit(turn.memory.killswitch, "dispatch");
+  const permitted = permitAsk(turn, isBackground);
   if (!permitted.ok) return permitted;
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
@@ -145,7 +157,7 @@ const refuseUnoffered = (turn: Turn, api: Api): Result<null, Refusal> => {
 
 const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal> => {
   const isBackground = request.response?.isBackground === true;
-  const permitted = permit(turn.memory.killswitch, isBackground ? "create" : "dispatch");
+  const permitted = permitAsk(turn, isBackground);
   if (!permitted.ok) return permitted;
   if (isBackground && !mayStore(turn)) return err(NOTHING_STORED);
   const backlog = refuseBacklog(turn);
