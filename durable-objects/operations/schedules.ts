@@ -3,6 +3,7 @@
 
 import { presentSchedule, type ScheduleResource, type ScheduleRunResource } from "../../contract/schedule.ts";
 import { toIso } from "../../contract/words/field.ts";
+import type { Decision } from "../../domain/job/job.ts";
 import { createJob, type NewJob } from "../../domain/job/new-job.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { describeReached } from "../../domain/money/budget.ts";
@@ -179,7 +180,8 @@ const carryOutNow = (turn: Turn, name: string): Result<ScheduleRunResource, Refu
   if (!permitted.ok) return permitted;
   const limited = refuseOverLimits(turn, [schedule.model], [schedule]);
   if (!limited.ok) return limited;
-  const { run } = applyPlan(turn, schedule, planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level));
+  const plan = planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level);
+  const { run } = applyPlan(turn, schedule, plan, (asked) => jobOfCaller(turn, asMayRun(turn, asked)));
   countRequest(turn, run.job_id !== null, [schedule]);
   turn.audit("schedule.run", name, { outcome: run.outcome, job_id: run.job_id });
   return ok(run);
@@ -236,14 +238,24 @@ const setAside = (turn: Turn, schedule: Schedule, reason: string): Schedule => {
 
 type Run = Pick<ScheduleRun, "scheduledFor" | "outcome" | "reason" | "missed">;
 
+const jobOfNobody = (turn: Turn, asked: NewJob): Decision =>
+  createJob(inFlow(turn, asked, null), turn.newId(), turn.nowAt);
+
+/** The caller's limits count it and its cost. */
+const jobOfCaller = (turn: Turn, asked: NewJob): Decision => {
+  const { job, ...created } = jobOfNobody(turn, asked);
+  return { ...created, job: { ...job, keyId: turn.caller.keyId } };
+};
+
 const applyPlan = (
   turn: Turn,
   before: Schedule,
   plan: RunPlan,
+  makeJob = (asked: NewJob): Decision => jobOfNobody(turn, asked),
 ): { readonly schedule: Schedule; readonly run: ScheduleRunResource } => {
   const obstacle = plan.outcome === "created" ? whyNotCreated(turn, plan.request) : null;
   const isCreating = plan.outcome === "created" && obstacle === null;
-  const created = isCreating ? createJob(inFlow(turn, plan.request, null), turn.newId(), turn.nowAt) : null;
+  const created = isCreating ? makeJob(plan.request) : null;
   if (created !== null) admit(turn, created);
   const schedule = isCreating ? plan.schedule : { ...plan.schedule, lastRunAt: before.lastRunAt };
   put(turn, schedule);

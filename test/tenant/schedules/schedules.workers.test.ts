@@ -283,6 +283,40 @@ describe("a key with limits", () => {
     expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
   });
 
+  it("is charged for the runs that it orders, and not for those that fall due", async () => {
+    const world = await newWorld();
+    const limits = { concurrent: 1, day_usd: 2 };
+    const key = await world.ok("POST", "/api/keys", { name: "limited", role: "standard", limits });
+    await create(world, { name: "others", fairness_key: "theirs" });
+    const order = async () => {
+      const { status, body } = await request(key.key, "POST", "/api/schedules/others/run");
+      return { status, code: body.code, id: body.job_id };
+    };
+    await world.ok("POST", "/presence", { instance: "w", provider: "openai", status: "idle" });
+    const finish = async (id: string) => {
+      await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: "x", cost_usd: 1 });
+    };
+    const first = await order();
+    expect(await world.ok("GET", `/api/jobs/${first.id}`)).toMatchObject({ created_by: null, schedule: "others" });
+    expect(await order()).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
+    await finish(first.id);
+    await finish((await order()).id);
+    expect(await order()).toMatchObject({ status: 429, code: "insufficient_quota" });
+    const { rows } = await world.ok("GET", "/api/cost/by/key?period=day");
+    expect(rows).toMatchObject([{ value: key.id, usd: 2, jobs: 2 }]);
+  });
+
+  it("keeps the jobs that it orders from hosted providers, and leaves the schedule as it is", async () => {
+    const world = await newWorld();
+    const { key } = await world.ok("POST", "/api/keys", { name: "limited", role: "standard", limits: { edge: false } });
+    await create(world, { name: "others" });
+    const { body } = await request(key, "POST", "/api/schedules/others/run");
+    expect((await world.ok("GET", `/api/jobs/${body.job_id}`)).edge).toBe(false);
+    expect((await world.ok("GET", "/api/schedules/others")).edge).toBe(true);
+    const { job_id } = await world.ok("POST", "/api/schedules/others/run");
+    expect((await world.ok("GET", `/api/jobs/${job_id}`)).edge).toBe(true);
+  });
+
   it("keeps the jobs of its schedules from hosted providers as it keeps its own", async () => {
     const world = await newWorld();
     const limits = { edge: false };
