@@ -159,6 +159,14 @@ describe("a job is kept away from hosted providers", () => {
     );
     expect(limited.status).toBe(503);
   });
+
+  test("by the limits of its key, and the explanation selects whom a dispatch would take", async () => {
+    const { key } = await hosted.api("POST", "/api/keys", { name: "k", role: "standard", limits: { edge: false } });
+    const limited = { url: hosted.server.url, key };
+    expect((await send(limited, "POST", "/dispatch", { prompt: "x", model: "m2" })).status).toBe(503);
+    expect((await send(limited, "GET", "/dispatch/explain?model=m2")).body.selected).toBeNull();
+    expect((await hosted.api("GET", "/dispatch/explain?model=m2")).selected).toBe("edge-acme-0");
+  });
 });
 
 describe("a list of models", () => {

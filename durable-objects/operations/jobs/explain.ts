@@ -11,6 +11,7 @@ import { fairReason } from "../../placing/fair-reason.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { delayReason } from "../../placing/waiting-reason.ts";
 import { findJob } from "../../steps/find-job.ts";
+import { mayUseEdge } from "../../steps/key-limits.ts";
 import type { Turn } from "../../turn/turn.ts";
 
 export interface ExplainRequest {
@@ -33,10 +34,7 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
   if (job !== null && job.status !== "pending") {
     return err({ code: "job_state", id: job.id, status: job.status, command: "explain" });
   }
-  const asked: RouteRequest =
-    job === null
-      ? { ...request, api: null, waitingSinceAt: turn.nowAt, excludedProviders: [], avoidedWorkers: [], batch: null }
-      : routeRequest(turn, job);
+  const asked = job === null ? asNewJob(turn, request) : routeRequest(turn, job);
   const policy = routePolicy(turn);
   const turnOf = job === null ? null : fairReason(turn, job, policy);
   const notes = [...notesOn(turn, asked), ...(turnOf === null ? [] : [turnOf])];
@@ -44,6 +42,17 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
   const delay = job === null ? null : delayReason(turn, job);
   return ok(presentExplanation(underKillswitch(turn, delay === null ? routing : heldBack(routing, delay))));
 };
+
+/** A job that the caller's key would make of it. */
+const asNewJob = (turn: Turn, request: ExplainRequest): RouteRequest => ({
+  ...request,
+  api: null,
+  edge: mayUseEdge(turn),
+  waitingSinceAt: turn.nowAt,
+  excludedProviders: [],
+  avoidedWorkers: [],
+  batch: null,
+});
 
 /** Under the killswitch no worker is selected, whatever its score. */
 const underKillswitch = (turn: Turn, routing: Routing): Routing =>
