@@ -14,7 +14,7 @@ import { canOthers } from "../../domain/routing/filters.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import { chargeFor } from "../steps/flow.ts";
-import { leasedFiles } from "../steps/job-files.ts";
+import { failIfFileGone, goneFile, leasedFiles } from "../steps/job-files.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { ITS_TURN, waitingReason } from "./waiting-reason.ts";
@@ -120,6 +120,12 @@ export const admit = (
   policy?: RoutePolicy,
 ): string | null => {
   const { job } = created;
+  // A schedule's files may have gone since it was made.
+  if (goneFile(turn, job) !== undefined) {
+    turn.record(null, created);
+    failIfFileGone(turn, job);
+    return null;
+  }
   const isFirst = job.orderKey !== null && turn.memory.queue.waitingIn(job.groupKey) === 0;
   const choice = isFirst ? chooseFor(turn, job, policy) : null;
   if (choice !== null) {

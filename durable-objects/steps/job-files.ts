@@ -25,9 +25,12 @@ export const refuseGoneFiles = (turn: Turn, asked: readonly Pick<NewJob, "files"
   return ok(null);
 };
 
+export const goneFile = (turn: Turn, { files }: Pick<Job, "files">): string | undefined =>
+  files.find((id) => findReadable(turn, id) === null);
+
 /** For a job that has not started. Returns whether it failed. */
 export const failIfFileGone = (turn: Turn, job: Job): boolean => {
-  const gone = job.files.find((id) => findReadable(turn, id) === null);
+  const gone = goneFile(turn, job);
   if (gone === undefined) return false;
   turn.record(job, failForFile(job, gone, turn.nowAt));
   return true;

@@ -3,6 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { type Client, newWorld, ORIGIN, request, type World } from "../support/workerd/client.ts";
+import { fakeWorker } from "../support/workerd/fake-worker.ts";
 
 const store = async (client: Client, text: string, query = "?name=in.txt"): Promise<string> => {
   const raw = { raw: text, headers: { "content-type": "text/plain" } };
@@ -101,6 +102,21 @@ describe("a job's files", () => {
     expect(made.files).toEqual([id]);
     const { job_id } = await world.ok("POST", "/api/schedules/s/run");
     expect((await world.ok("GET", `/api/jobs/${job_id}`)).files).toEqual([id]);
+  });
+
+  it("that are gone when a schedule runs fail its job, also where a worker waits on a socket", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const id = await store(world, "x");
+    const schedule = { name: "s", interval: "1h", prompt: "x", model: "m1", files: [id] };
+    await world.ok("POST", "/api/schedules", schedule);
+    await world.delete(`/api/files/${id}`);
+    const run = await world.ok("POST", "/api/schedules/s/run");
+    expect(run).toMatchObject({ outcome: "created", job_status: "failed" });
+    const failed = await world.ok("GET", `/api/jobs/${run.job_id}`);
+    expect(failed).toMatchObject({ status: "failed", lease: 0, error: { code: "file_gone" } });
+    const { id: next } = await world.ok("POST", "/api/jobs", { prompt: "y", model: "m1" });
+    expect((await worker.nextJob()).id).toBe(next);
   });
 });
 
