@@ -91,8 +91,8 @@ function keepDeployed(name: SecretName): string {
   const former = name === "SERVICE_ROOT_KEY" ? readSecret(FORMER_ROOT_KEY) : undefined;
   const file = keptFile(name);
   if (former !== undefined && readSecret(file) === undefined) writeKept(file, former);
-  const check = name === "SERVICE_ROOT_KEY" ? requireRootKey : requireSigningSecret;
-  check(process.env[name]);
+  if (name === "SERVICE_ROOT_KEY") requireRootKey(process.env[name]);
+  else requireSigningSecret(name, process.env[name]);
   return keepSecret(process.env[name], file);
 }
 

@@ -1,6 +1,7 @@
 // Sends the spans of finished jobs to an OpenTelemetry collector, one request at a time. If the collector is down or too
 // slow, its spans are lost and nothing else happens: no job waits, nothing is stored.
 
+import { headerPairs } from "../../contract/text/header-pairs.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { hexOf } from "../../domain/words/hex.ts";
@@ -21,15 +22,6 @@ export interface OtlpSettings {
   /** Self-hosted, the network with private addresses: the operator chooses the collector, so it may be private. */
   readonly LOCAL_NETWORK?: Fetcher;
 }
-
-const headersOf = (given: string | undefined): Record<string, string> =>
-  Object.fromEntries(
-    (given ?? "")
-      .split(",")
-      .map((pair) => pair.trim())
-      .filter((pair) => pair.includes("="))
-      .map((pair) => [pair.slice(0, pair.indexOf("=")).trim(), decodeURIComponent(pair.slice(pair.indexOf("=") + 1))]),
-  );
 
 const randomHex = (chars: number): string => hexOf(crypto.getRandomValues(new Uint8Array(chars / 2)));
 
@@ -97,7 +89,7 @@ export class SpanExporter {
     const init = {
       method: "POST",
       redirect: "manual",
-      headers: { ...headersOf(SERVICE_OTLP_HEADERS), "content-type": "application/json" },
+      headers: { ...Object.fromEntries(headerPairs(SERVICE_OTLP_HEADERS ?? "")), "content-type": "application/json" },
       body,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     } as const;

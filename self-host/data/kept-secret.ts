@@ -22,10 +22,10 @@ export function requireRootKey(given: string | undefined): void {
 const LEAST_SIGNING_SECRET_CHARS = 16;
 
 /** Refuses a signing secret that the operator gives and that a key's holder could find by trying: it makes every key. */
-export function requireSigningSecret(given: string | undefined): void {
+export function requireSigningSecret(name: string, given: string | undefined): void {
   if (!given || given.length >= LEAST_SIGNING_SECRET_CHARS) return;
   throw new ExitError(
-    `SERVICE_SIGNING_SECRET is too weak: use at least ${LEAST_SIGNING_SECRET_CHARS} characters that nobody guesses, e.g. what \`openssl rand -base64 32\` prints, or leave it out, and one is made and kept.`,
+    `${name} is too weak: use at least ${LEAST_SIGNING_SECRET_CHARS} characters that nobody guesses, e.g. what \`openssl rand -base64 32\` prints, or leave it out, and one is made and kept.`,
     2,
   );
 }

@@ -3,15 +3,12 @@
 import type { BlockList } from "node:net";
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
-import { publicOriginOf } from "../../contract/text/public-origin.ts";
-import { isMaxGb } from "../../domain/tenant/max-gb.ts";
-import { logProblem } from "../../log/log.ts";
 import type { Compaction } from "../data/compact.ts";
 import { dataRoot } from "../data/data-dir.ts";
-import { requireRootKey, requireSigningSecret } from "../data/kept-secret.ts";
 import { readProcessCount } from "../data/process-count.ts";
 import { ExitError } from "../exit-error.ts";
 import { readTrustedProxies } from "./client-address.ts";
+import { requireValues } from "./require-values.ts";
 
 const DEFAULT_PORT = 8787;
 const DEFAULT_HOST = "127.0.0.1";
@@ -78,14 +75,7 @@ Environment:
 
 export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings => {
   const flags = readFlags(args);
-  const wrongLog = logProblem(env);
-  if (wrongLog !== null) throw new ExitError(wrongLog, 2);
-  for (const name of ["SERVICE_TENANT_MAX_GB", "SERVICE_HISTORY_MAX_GB"] as const) requireMaxGb(name, env[name]);
-  for (const name of SWITCHES) requireSwitch(name, env[name]);
-  requirePublicUrl(env);
-  requireCollector(env.SERVICE_OTLP_URL);
-  requireRootKey(env.SERVICE_ROOT_KEY);
-  requireSigningSecret(env.SERVICE_SIGNING_SECRET);
+  requireValues(env);
   const edge = readEdge(flags.edge);
   const processCount = readProcessCount(env.SERVICE_PROCESSES);
   if (edge === "workerd" && (processCount ?? 1) > 1) throw new ExitError(PROCESSES_NEED_NODE, 2);
@@ -130,42 +120,6 @@ const readEdge = (text: string | undefined): Settings["edge"] => {
 const readCompaction = (text: string | undefined): Compaction => {
   if (!text) return "quick";
   return text === "1" ? "always" : "never";
-};
-
-const SWITCHES = [
-  "SERVICE_ARCHIVE",
-  "SERVICE_CATALOG_LOCAL",
-  "SERVICE_CATALOG_SYNC",
-  "SERVICE_COMPACT",
-  "SERVICE_LOG_REQUESTS",
-  "SERVICE_SIGN_IN_PRIVATE",
-  "SERVICE_WEBHOOKS_PRIVATE",
-] as const;
-
-/** Another word, such as `false`, would leave the switch as it is, and the operator would not know. */
-const requireSwitch = (name: string, text: string | undefined): void => {
-  if (!text || text === "0" || text === "1") return;
-  throw new ExitError(`${name} is "${text}": use 1 or 0.`, 2);
-};
-
-/** The objects read it, but here the operator sees the message. */
-const requireMaxGb = (name: string, text: string | undefined): void => {
-  if (!text || isMaxGb(text)) return;
-  throw new ExitError(`${name} is "${text}": use a number of GB, e.g. 20 or 0.5.`, 2);
-};
-
-const requirePublicUrl = (env: NodeJS.ProcessEnv): void => {
-  if (!env.SERVICE_PUBLIC_URL || publicOriginOf(env) !== null) return;
-  throw new ExitError(
-    `SERVICE_PUBLIC_URL is "${env.SERVICE_PUBLIC_URL}": use an address, e.g. https://jobs.example.com.`,
-    2,
-  );
-};
-
-/** The objects would lose every span and say so only once there are some. */
-const requireCollector = (text: string | undefined): void => {
-  if (!text || /^https?:$/.test(URL.parse(text)?.protocol ?? "")) return;
-  throw new ExitError(`SERVICE_OTLP_URL is "${text}": use an address, e.g. http://127.0.0.1:4318/v1/traces.`, 2);
 };
 
 const readHeap = (text: string): number => {

@@ -39,6 +39,41 @@ test("a collector that is no address is refused at the start, and not when the f
     expect(() => readSettings([], { SERVICE_OTLP_URL: given })).not.toThrow();
 });
 
+test("headers of a collector that it would never get are refused at the start, without a word of what they say", () => {
+  for (const given of ["hunter2", "authorization: hunter2", "x=1,hunter2", "a b=hunter2", "authorization=100%hunter2"])
+    expect(() => readSettings([], { SERVICE_OTLP_HEADERS: given })).toThrow(
+      /^SERVICE_OTLP_HEADERS is no list of headers: (?!.*hunter2)/,
+    );
+  for (const given of [undefined, "", "authorization=Bearer%20abc==", "a=1, b=2,"])
+    expect(() => readSettings([], { SERVICE_OTLP_HEADERS: given })).not.toThrow();
+});
+
+test("days for which history is kept are refused if they are no number, because it would be kept for ever", () => {
+  for (const name of ["SERVICE_HISTORY_KEEP_DAYS", "SERVICE_HISTORY_KEEP_TEXTS_DAYS"]) {
+    for (const given of ["ninety", "30d", "0", "-1", "1.5", "40000"])
+      expect(() => readSettings([], { [name]: given })).toThrow(`${name} is "${given}": use a whole number of days`);
+    for (const given of [undefined, "", "1", "36500"]) expect(() => readSettings([], { [name]: given })).not.toThrow();
+  }
+});
+
+test("an address of the runtime that is none is refused, instead of a local worker that ends again and again", () => {
+  for (const given of ["localhost:11434", "127.0.0.1", "ollama"])
+    expect(() => readSettings([], { SERVICE_RUNTIME_URL: given })).toThrow(
+      `SERVICE_RUNTIME_URL is "${given}": use an address`,
+    );
+  for (const given of [undefined, "", " ", "http://127.0.0.1:11434"])
+    expect(() => readSettings([], { SERVICE_RUNTIME_URL: given })).not.toThrow();
+});
+
+test("tenants that may use the operator's keys are refused if no tenant can have such a name", () => {
+  for (const given of ["Default", "acme;other", "acme,other one"])
+    expect(() => readSettings([], { SERVICE_EDGE_TENANTS: given })).toThrow(
+      /^SERVICE_EDGE_TENANTS has ".*": use tenants'/,
+    );
+  for (const given of [undefined, "", "*", "default", "acme, other,"])
+    expect(() => readSettings([], { SERVICE_EDGE_TENANTS: given })).not.toThrow();
+});
+
 test("a root key that is easy to guess, or that no request can send, is refused with the rule", () => {
   for (const given of ["short", "eleven-char", "has a space in it", "ünïcödé-schlüssel"])
     expect(() => readSettings([], { SERVICE_ROOT_KEY: given })).toThrow(/^SERVICE_ROOT_KEY is too weak: .* 12 letters/);
@@ -46,14 +81,15 @@ test("a root key that is easy to guess, or that no request can send, is refused 
     expect(() => readSettings([], { SERVICE_ROOT_KEY: given })).not.toThrow();
 });
 
-test("a signing secret that can be found by trying is refused with the rule", () => {
-  for (const given of ["secret", "fifteen-letters"])
-    expect(() => readSettings([], { SERVICE_SIGNING_SECRET: given })).toThrow(
-      /^SERVICE_SIGNING_SECRET is too weak: .* 16 characters/,
-    );
-  for (const given of [undefined, "", "sixteen-letters!"])
-    expect(() => readSettings([], { SERVICE_SIGNING_SECRET: given })).not.toThrow();
-});
+test.each(["SERVICE_SIGNING_SECRET", "SERVICE_SIGNING_SECRET_ALSO"])(
+  "a %s that can be found by trying is refused with the rule",
+  (name) => {
+    for (const given of ["secret", "fifteen-letters"])
+      expect(() => readSettings([], { [name]: given })).toThrow(new RegExp(`^${name} is too weak: .* 16 characters`));
+    for (const given of [undefined, "", "sixteen-letters!"])
+      expect(() => readSettings([], { [name]: given })).not.toThrow();
+  },
+);
 
 test.each([
   "SERVICE_LOG",
