@@ -42,6 +42,7 @@ import { type Address, type Served, waitUntilHealthy } from "../self-host/served
 import { passedEnvironment, readExtraCatalog, readSignIn } from "../self-host/settings/edge-environment.ts";
 import { readExtraCertificates } from "../self-host/settings/extra-certificates.ts";
 import { isHelpAsked, readSettings, type Settings, USAGE } from "../self-host/settings/settings.ts";
+import { unknownNames } from "../self-host/settings/unknown-names.ts";
 import { startWorkerdHome } from "../self-host/workerd-home.ts";
 import { buildAll } from "./build.ts";
 
@@ -210,6 +211,7 @@ const main = async (): Promise<number> => {
   }
   const settings = readSettings(args, process.env);
   goOnUnread();
+  for (const words of unknownNames(USAGE, process.env)) console.error(words);
   const stop = stopRequested();
   let isStarting = true;
   // Before it serves there is nothing to stop in order: the guards end the children.

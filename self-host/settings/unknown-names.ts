@@ -1,0 +1,32 @@
+// Variables whose names are nearly those of settings. The server says so and starts: others may have given them, as
+// Kubernetes does for a service of that name.
+
+import { nearestOf } from "../../contract/text/nearest.ts";
+
+const PREFIX = "SERVICE_";
+
+/** Settings that the usage does not name: of the worker and the command line, of deployments, of a moved tenant. */
+const OTHERS = [
+  "SERVICE_API_KEY",
+  "SERVICE_API_URL",
+  "SERVICE_CONFIG_URL",
+  "SERVICE_HISTORY_KEEP_DAYS",
+  "SERVICE_HISTORY_KEEP_TEXTS_DAYS",
+  "SERVICE_SIGNING_SECRET_ALSO",
+  "SERVICE_STARTED_AGAIN",
+  "SERVICE_TARGET_ROOT_KEY",
+];
+
+/** One line for each; values may be secrets and are not repeated. */
+export const unknownNames = (usage: string, env: NodeJS.ProcessEnv): string[] => {
+  const named = usage.match(/\bSERVICE_[A-Z_]+\b/g) ?? [];
+  // What all names begin with would make them alike.
+  const known = ["PORT", ...named, ...OTHERS].map((name) => name.replace(PREFIX, ""));
+  const given = Object.keys(env).filter((name) => name.startsWith(PREFIX) && env[name] !== "");
+  return given.flatMap((name) => {
+    const word = name.slice(PREFIX.length);
+    const meant = word !== "PORT" && known.includes(word) ? null : nearestOf(word, known);
+    if (meant === null) return [];
+    return `${name} is no setting and changes nothing: did you mean ${meant === "PORT" ? meant : PREFIX + meant}?`;
+  });
+};
