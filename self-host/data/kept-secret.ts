@@ -25,7 +25,7 @@ const LEAST_SIGNING_SECRET_CHARS = 16;
 export function requireSigningSecret(name: string, given: string | undefined): void {
   if (!given || given.length >= LEAST_SIGNING_SECRET_CHARS) return;
   throw new ExitError(
-    `${name} is too weak: use at least ${LEAST_SIGNING_SECRET_CHARS} characters that nobody guesses, e.g. what \`openssl rand -base64 32\` prints, or leave it out, and one is made and kept.`,
+    `${name} is too weak: use at least ${LEAST_SIGNING_SECRET_CHARS} characters that nobody guesses, e.g. what \`openssl rand -base64 32\` prints, or leave it out.`,
     2,
   );
 }

@@ -20,6 +20,7 @@ export const requireValues = (env: NodeJS.ProcessEnv): void => {
   requireAddress("SERVICE_OTLP_URL", env.SERVICE_OTLP_URL, "http://127.0.0.1:4318/v1/traces");
   requireHeaders(env.SERVICE_OTLP_HEADERS);
   requireAddress("SERVICE_RUNTIME_URL", env.SERVICE_RUNTIME_URL, "http://127.0.0.1:11434");
+  requireAddress("VAULT_ADDR", env.VAULT_ADDR, "https://vault.example.com:8200");
   requireTenants(env.SERVICE_EDGE_TENANTS);
   requireRootKey(env.SERVICE_ROOT_KEY);
   for (const name of ["SERVICE_SIGNING_SECRET", "SERVICE_SIGNING_SECRET_ALSO"] as const)
@@ -56,7 +57,7 @@ const requirePublicUrl = (env: NodeJS.ProcessEnv): void => {
   );
 };
 
-/** The objects would lose every span, and the local worker would end again and again. */
+/** The objects would lose every span, the local worker would end again and again, and no key would be found. */
 const requireAddress = (name: string, text: string | undefined, example: string): void => {
   if (!text?.trim() || /^https?:$/.test(URL.parse(text)?.protocol ?? "")) return;
   throw new ExitError(`${name} is "${text}": use an address, e.g. ${example}.`, 2);

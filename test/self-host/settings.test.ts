@@ -65,6 +65,13 @@ test("an address of the runtime that is none is refused, instead of a local work
     expect(() => readSettings([], { SERVICE_RUNTIME_URL: given })).not.toThrow();
 });
 
+test("an address of the vault that is none is refused, and not when the first key is asked for", () => {
+  for (const given of ["vault", "vault:8200", "not an address"])
+    expect(() => readSettings([], { VAULT_ADDR: given })).toThrow(`VAULT_ADDR is "${given}": use an address`);
+  for (const given of [undefined, "", "http://127.0.0.1:8200"])
+    expect(() => readSettings([], { VAULT_ADDR: given })).not.toThrow();
+});
+
 test("tenants that may use the operator's keys are refused if no tenant can have such a name", () => {
   for (const given of ["Default", "acme;other", "acme,other one"])
     expect(() => readSettings([], { SERVICE_EDGE_TENANTS: given })).toThrow(
