@@ -61,7 +61,7 @@ const health = endpoint(
 );
 
 const openApi = (document: () => OpenApiDocument): Endpoint => {
-  let rendered: string | null = null;
+  let rendered: Uint8Array<ArrayBuffer> | null = null;
   const media = "application/json";
   return endpoint(
     {
@@ -71,7 +71,7 @@ const openApi = (document: () => OpenApiDocument): Endpoint => {
       answers: { 200: { description: "The OpenAPI document.", schema: z.looseObject({}), media: [media] } },
     },
     (c) => {
-      rendered ??= JSON.stringify(document());
+      rendered ??= new TextEncoder().encode(JSON.stringify(document()));
       return c.body(rendered, 200, { "content-type": `${media}; charset=utf-8` });
     },
   );
