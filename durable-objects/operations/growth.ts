@@ -47,6 +47,7 @@ const OF_ROWS = [
   ...[
     "memory.deliveriesUnderWay",
     "memory.pendingDeliveries",
+    "memory.slowWebhooks",
     "durable-objects/effects/effect-sender.ts#deliveriesUnderWay",
   ],
   ...["durable-objects/calls/key-rates.ts#buckets", "durable-objects/calls/turn-runner.ts#sweepFailures"],

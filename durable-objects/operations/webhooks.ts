@@ -108,6 +108,7 @@ export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal
   if (!found.ok) return found;
   turn.store.webhooks.remove(id);
   turn.memory.pendingDeliveries.delete(id);
+  turn.memory.slowWebhooks.delete(id);
   turn.memory.webhooks = turn.store.webhooks.all();
   turn.due(turn.nowAt);
   turn.audit("webhook.deleted", id, { url: found.value.url });

@@ -23,6 +23,9 @@ import type { Turn } from "../turn/turn.ts";
 const MAX_UNDER_WAY = 5;
 /** Endpoints that fail share these, because each may take its whole timeout. */
 const MAX_FAILING_UNDER_WAY = 2;
+/** Endpoints that answer slowly, or fail, share these while there are quicker ones. */
+const MAX_SLOW_UNDER_WAY = 3;
+const SLOW_MS = 1_000;
 /** Longer than a try takes; an object that died wakes for it by then. */
 const TRY_LEASE_MS = 30_000;
 const LOOK_AGAIN_MS = 5_000;
@@ -114,8 +117,11 @@ const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
   if (deliveriesUnderWay.size >= MAX_UNDER_WAY) return [];
   const webhooks = memory.webhooks.filter(({ isGivingUp = false }) => !isGivingUp);
   const healthy = webhooks.filter(({ failingSinceAt }) => failingSinceAt === null);
-  const failingCount = [...deliveriesUnderWay.values()].filter((id) => !healthy.some((one) => one.id === id)).length;
-  return failingCount < MAX_FAILING_UNDER_WAY ? webhooks : healthy;
+  const quick = healthy.filter(({ id }) => !memory.slowWebhooks.has(id));
+  const countOfOthers = (some: readonly Webhook[]): number =>
+    [...deliveriesUnderWay.values()].filter((id) => !some.some((one) => one.id === id)).length;
+  if (quick.length > 0 && countOfOthers(quick) >= MAX_SLOW_UNDER_WAY) return quick;
+  return countOfOthers(healthy) < MAX_FAILING_UNDER_WAY ? webhooks : healthy;
 };
 
 /**
@@ -171,6 +177,7 @@ export const settleDelivery = (turn: Turn, id: string, outcome: AttemptOutcome):
   const webhook = turn.memory.webhooks.find((one) => one.id === delivery?.webhookId);
   turn.due(nextDeliveryAt(turn));
   if (delivery === null || delivery.status !== "pending" || webhook === undefined) return;
+  noteDuration(turn, delivery);
   const after = afterAttempt(webhook, delivery, outcome, turn.nowAt, turn.random());
   putDelivery(turn, delivery, after.delivery);
   turn.due(after.delivery.nextAttemptAt);
@@ -180,6 +187,13 @@ export const settleDelivery = (turn: Turn, id: string, outcome: AttemptOutcome):
   giveUp(turn, after.webhook);
   const reason = after.webhook.disabledReason;
   turn.audit("webhook.disabled", webhook.id, { url: webhook.url, reason }, SERVICE_ACTOR);
+};
+
+/** The next try of a delivery that is taken counts from its beginning. */
+const noteDuration = ({ memory, nowAt }: Turn, { webhookId, nextAttemptAt }: Delivery): void => {
+  const begunAt = (nextAttemptAt ?? nowAt) - TRY_LEASE_MS;
+  if (nowAt - begunAt > SLOW_MS) memory.slowWebhooks.add(webhookId);
+  else memory.slowWebhooks.delete(webhookId);
 };
 
 /** Some of what waits for a webhook that is disabled fails. */

@@ -79,6 +79,8 @@ export interface Memory {
   readonly deliveriesUnderWay: Map<string, string>;
   /** By webhook, how many deliveries wait for a try or its outcome. */
   readonly pendingDeliveries: Map<string, number>;
+  /** Webhooks whose last try took long. */
+  readonly slowWebhooks: Set<string>;
   /** Workers whose silence was announced to webhooks. */
   readonly silentWorkers: Set<string>;
   /** No other worker falls silent before this. */
@@ -276,6 +278,7 @@ export const loadMemory = (
     webhooks: store.webhooks.all(),
     deliveriesUnderWay: new Map(),
     pendingDeliveries: store.deliveries.pendingCounts(),
+    slowWebhooks: new Set(),
     silentWorkers,
     idleWorkers: store.idleWorkers.all(),
     wantedAt: nowAt,

@@ -58,6 +58,30 @@ test("endpoints that answer have five together, each in the order of its own del
   expect(seen.waitsMs).toBe(5_000);
 });
 
+test("an endpoint that takes long to answer leaves places for quicker ones, and has all where there are none", async () => {
+  const backlog = (id: string) => Array.from({ length: 9 }, (_, index) => due(id, `${id}-${index}`, index));
+  const OK = { status: 204, retryAfterMs: null, error: null };
+  const placesOfSlow = (name: string, others: readonly Webhook[]) =>
+    bareTurns(name, NOW, ({ store, turnAt, reload }) => {
+      for (const one of [webhook("slow"), ...others]) store.webhooks.put(one);
+      for (const one of backlog("slow")) store.deliveries.put(one);
+      reload(NOW);
+      takeDeliveries(turnAt(NOW));
+      const late = turnAt(NOW + 8_000);
+      for (const id of [...late.memory.deliveriesUnderWay.keys()]) settleDelivery(late, id, OK);
+      takeDeliveries(late);
+      const slow = late.effects.deliveries.length;
+      for (const one of others) store.deliveries.put(due(one.id, `${one.id}-1`, NOW));
+      const then = turnAt(NOW + 8_001);
+      takeDeliveries(then);
+      const quick = then.effects.deliveries.length;
+      for (const id of [...then.memory.deliveriesUnderWay.keys()]) settleDelivery(then, id, OK);
+      return { slow, quick, isSlow: then.memory.slowWebhooks.has("slow") };
+    });
+  expect(await placesOfSlow("slow beside quick", [webhook("quick")])).toEqual({ slow: 3, quick: 1, isSlow: false });
+  expect(await placesOfSlow("slow alone", [])).toEqual({ slow: 4, quick: 0, isSlow: false });
+});
+
 test("of fifty endpoints with a backlog, only the deliveries that are taken are read", async () => {
   const ids = Array.from({ length: 50 }, (_, index) => `w${index}`);
   const seen = await bareTurns("many", NOW, ({ store, turnAt, reload }) => {

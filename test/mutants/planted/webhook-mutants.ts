@@ -8,8 +8,14 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     "endpoints that fail may take every place",
     "durable-objects/steps/deliveries.ts",
-    "failingCount < MAX_FAILING_UNDER_WAY ?",
-    "failingCount < MAX_UNDER_WAY ?",
+    "countOfOthers(healthy) < MAX_FAILING_UNDER_WAY ?",
+    "countOfOthers(healthy) < MAX_UNDER_WAY ?",
+  ),
+  mutant(
+    "endpoints that answer slowly may take every place",
+    "durable-objects/steps/deliveries.ts",
+    "countOfOthers(quick) >= MAX_SLOW_UNDER_WAY",
+    "countOfOthers(quick) >= MAX_UNDER_WAY",
   ),
   mutant(
     "more deliveries are tried at a time than may be",
