@@ -5,6 +5,7 @@ import type { Refusal } from "../words/refusal.ts";
 import type { Priority, Tier } from "../words/requirements.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { changeJob, type Decision, isLeased, type Job, type JobError, jobEvent } from "./job.ts";
+import { hasFirstToken } from "./lease-fence.ts";
 import { groupKeyOf } from "./queue.ts";
 import { queuePlaceOf, requeueJob } from "./queue-place.ts";
 
@@ -57,13 +58,13 @@ export const cancelJob = (
   return ok({ job: next, events: [jobEvent(next, "job.cancelled", nowAt, reason === null ? null : { reason })] });
 };
 
-/**
- * Failed or stuck: back to pending with a fresh count of attempts. `isStuck`: the lease is stale or its worker offline.
- * A front-door job is not tried again, because its client is gone.
- */
+/** A job with an `api` that has failed was answered: its client is gone, or its batch has the answer. */
+const mayRetry = (job: Job, isStuck: boolean): boolean =>
+  isLeased(job) ? isStuck && !hasFirstToken(job) : job.status === "failed" && job.api === null;
+
+/** Failed or stuck: back to pending with a fresh count of attempts. `isStuck`: the lease is stale or its worker offline. */
 export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Decision, Refusal> => {
-  const isRetryable = job.api === null && (job.status === "failed" || (isLeased(job) && isStuck));
-  if (!isRetryable) return err({ code: "job_state", id: job.id, status: job.status, command: "retry" });
+  if (!mayRetry(job, isStuck)) return err({ code: "job_state", id: job.id, status: job.status, command: "retry" });
   const next = requeueJob(job, nowAt, null, {
     attempts: 0,
     rateLimitRetries: 0,

@@ -16,9 +16,12 @@ export interface BulkSelection {
   readonly ids: readonly string[];
 }
 
-/** A client's request, and a line of a batch, is never tried again: it takes no other job's place among the oldest. */
+/**
+ * A client's request, and a line of a batch, is not tried again once it has failed: it takes no other job's place among
+ * the oldest.
+ */
 const ALSO_REQUIRED: Readonly<Record<BulkAction, string>> = {
-  retry: " AND jobs.record ->> '$.api' IS NULL",
+  retry: " AND (+jobs.status <> 'failed' OR jobs.record ->> '$.api' IS NULL)",
   cancel: "",
 };
 

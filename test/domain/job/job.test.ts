@@ -182,6 +182,16 @@ describe("a job that is retried", () => {
     expect(codes(false)).toEqual(["job_state", "job_state", "job_state", null]);
     expect(codes(true)).toEqual(["job_state", null, "job_state", null]);
   });
+
+  test("is stuck, of a client or a batch, and the client has received nothing of it", () => {
+    const codes = (changes: Partial<Job>) =>
+      [runningJob(), failedJob()].map((job) => refusalCode(retryJob({ ...job, ...changes }, true, LATER)));
+    const frontDoor = { session: null, headers: {}, queueMs: 1, isBodyHeld: false, isSessionHit: null };
+    expect(codes({ api: "responses" })).toEqual([null, "job_state"]);
+    const streamed = { api: "responses", frontDoor, stream: true, firstTokenAt: NOON } as const;
+    expect(codes(streamed)).toEqual(["job_state", "job_state"]);
+    expect(codes({ ...streamed, frontDoor: { ...frontDoor, isBackground: true } })).toEqual([null, "job_state"]);
+  });
 });
 
 test("a job that goes back to the queue waits as long as it must, and no wait that is over", () => {
