@@ -76,6 +76,8 @@ const EDGE_INSTANCE = /^edge-[a-z0-9_-]+-\d{1,3}$/;
 export const edgeInstance = (provider: string, number: number): string => `edge-${provider}-${number}`;
 /** No worker process may have such a name. */
 export const isEdgeInstance = (instance: string): boolean => EDGE_INSTANCE.test(instance);
+/** How often the coordinator's own calls tell that they live, whatever the config says. */
+export const EDGE_BEAT_MS = 10_000;
 
 export interface Worker extends Offer {
   /** The coordinator itself: never silent, and nobody reports its presence. */

@@ -2,6 +2,7 @@
 // stored instant is checked again when it comes.
 
 import { type Config, storeBeatAfterMs, timeoutOf } from "../../domain/config.ts";
+import { EDGE_BEAT_MS, isEdgeInstance } from "../../domain/fleet/worker.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { isSpeech } from "../../domain/words/api.ts";
 import { earliest } from "../../domain/words/earliest.ts";
@@ -32,13 +33,17 @@ const expiresAtOf = ({ assignedAt, heartbeatAt }: Job, { jobs }: Config): number
 
 /** When a running job counts as abandoned: never before the threshold has passed since its last heartbeat. */
 export const staleAtOf = (job: Job, { config, beats }: Memory): number | null => {
-  const thresholdMs = config.jobs.reapStaleAfterMs;
-  if (job.heartbeatAt === null || thresholdMs === null) return null;
+  const { reapStaleAfterMs } = config.jobs;
+  if (job.heartbeatAt === null || reapStaleAfterMs === null) return null;
+  const thresholdMs = Math.max(reapStaleAfterMs, fewestMs(job));
   const beat = beats.get(job.id);
   if (beat?.storedAt === job.heartbeatAt) return beat.heardAt + thresholdMs;
   // Before memory was reloaded, heartbeats may have come that the row does not have.
   return job.heartbeatAt + storeBeatAfterMs(thresholdMs) + thresholdMs;
 };
+
+/** As of every worker, two heartbeats may be missing. */
+const fewestMs = ({ assignedWorker }: Job): number => (isEdgeInstance(assignedWorker ?? "") ? 2 * EDGE_BEAT_MS : 0);
 
 export const timeoutAtOf = (job: Job, config: Config): number | null => {
   const timeoutMs = timeoutOf(config, job);

@@ -7,6 +7,7 @@ import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import type { JobReport } from "../../contract/socket.ts";
 import { parseExact } from "../../contract/text/exact-json.ts";
 import { apisOf } from "../../domain/catalog/catalog.ts";
+import { EDGE_BEAT_MS } from "../../domain/fleet/worker.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { bodyName, type Jurisdiction, objectNamed } from "../../durable-objects/object-name.ts";
 import type { EdgeState } from "../../durable-objects/operations/fleet/edge-workers.ts";
@@ -29,7 +30,6 @@ import { openKeys, providerNamed } from "./tenant-keys.ts";
 const HOLD_MS = 10 * MINUTE_MS;
 /** No call outlives the time for which the platform keeps its object. */
 const LONGEST_CALL_SECONDS = 14 * 60;
-const BEAT_MS = 10_000;
 const LOOK_MS = 1_000;
 /** Reports of 200 halted calls, sent at once, would hold up the closing of their connections fourfold. */
 const HALTED_FIRST_MS = 250;
@@ -93,11 +93,11 @@ export class Runner extends Relay<Env> implements RunnerCalls {
   override async alarm(): Promise<void> {
     this.#isHeld = true;
     const untilAt = Date.now() + HOLD_MS;
-    let beatAt = Date.now() + BEAT_MS;
+    let beatAt = Date.now() + EDGE_BEAT_MS;
     while (this.#calls.size > 0 && Date.now() < untilAt) {
       await scheduler.wait(LOOK_MS);
       if (Date.now() < beatAt) continue;
-      beatAt = Date.now() + BEAT_MS;
+      beatAt = Date.now() + EDGE_BEAT_MS;
       this.#beat();
     }
     this.#isHeld = false;

@@ -1,6 +1,7 @@
 // The coordinator's own workers: until when a fallback waits, what a refused key does, and what becomes of lost calls.
 
 import assert from "node:assert/strict";
+import { EDGE_BEAT_MS } from "../../../domain/fleet/worker.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, configure, create, present, read } from "./scene-steps.ts";
 
@@ -138,6 +139,21 @@ export const SCENES_OF_THE_RUNNERS: readonly Shown[] = [
       assert.equal(await scene.runnerSays(HOSTED, completion(lost, "late")), false);
       assert.ok(await scene.runnerSays(HOSTED, completion({ id: lost.id, lease: again.lease }, "right")));
       assert.equal((await read(scene, lost.id)).result, "right");
+    },
+  },
+  {
+    what: "a call keeps its job where workers tell more often that they live than it does",
+    shown: async (scene) => {
+      const hasty = { jobs: { reap_stale_after_seconds: 4 }, presence: { heartbeat_interval_seconds: 2 } };
+      await hosting(scene, {}, hasty);
+      const call = await startedCall(scene);
+      await scene.pass(EDGE_BEAT_MS);
+      assert.ok(await scene.runnerSays(HOSTED, { type: "job.heartbeat", job_id: call.id, lease: call.lease }));
+      await scene.pass(EDGE_BEAT_MS);
+      assert.equal((await read(scene, call.id)).lease, call.lease);
+      scene.runners.lose(HOSTED);
+      await scene.pass(2 * EDGE_BEAT_MS);
+      assert.ok((await read(scene, call.id)).lease > call.lease);
     },
   },
   {
