@@ -204,7 +204,7 @@ export const OPERATIONS = {
     placeModel,
   ),
   listModelTasks: operation(READ, modelTasks.listTasks),
-  cancelModelTask: operation({ ...OPERATE, ...ONCE, refuses: ["not_found", "task_over"] }, modelTasks.cancel),
+  cancelModelTask: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "task_over"] }, modelTasks.cancel),
   progressModelTask: operation({ ...TASK_REPORT }, modelTasks.progress),
   finishModelTask: operation({ ...TASK_REPORT, ...ONCE }, modelTasks.done),
 
@@ -271,7 +271,8 @@ export const OPERATIONS = {
   announceFile: operation({ ...ASK_WRITE, ...ONCE, ...GROW, refuses: ["files_full"] }, files.announceFile),
   finishFile: operation({ ...ASK, refuses: ["not_found", "files_full"] }, files.finishFile),
   forgetFile: operation(ASK, files.forgetFile),
-  getUpload: operation({ ...ASK, ...ONE }, files.getUpload),
+  /** What is asked before a part is stored, and before its upload is completed or cancelled. */
+  getUpload: operation({ ...ASK_WRITE, ...ONE }, files.getUpload),
   announceOutput: operation(
     { ...REPORT, ...GROW, ...ONCE, refuses: [...REPORT.refuses, "files_full"] },
     outputs.announceOutput,

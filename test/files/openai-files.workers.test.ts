@@ -83,6 +83,23 @@ describe("OpenAI's client", () => {
     expect(b.object).toBe("upload.part");
   });
 
+  it("takes no part at full halt, and is neither completed nor cancelled", async () => {
+    const world = await newWorld();
+    const openai = clientOf(world);
+    const { id } = await openai.uploads.create({ filename: "a", purpose: "batch", bytes: 1, mime_type: "text/plain" });
+    const part = async () =>
+      openai.uploads.parts.create(id, { data: await toFile(Buffer.from("x"), "part") }, { maxRetries: 0 });
+    const { id: sent } = await part();
+    const complete = () => openai.uploads.complete(id, { part_ids: [sent] }, { maxRetries: 0 });
+    await world.ok("POST", "/killswitch", { level: 4, reason: "stop" });
+    const halted = { status: 503, code: "killswitch_active" };
+    await expect(part()).rejects.toMatchObject(halted);
+    await expect(complete()).rejects.toMatchObject(halted);
+    await expect(openai.uploads.cancel(id, { maxRetries: 0 })).rejects.toMatchObject(halted);
+    await world.ok("DELETE", "/killswitch");
+    expect((await complete()).status).toBe("completed");
+  });
+
   it("completes an upload again, because its answer may have been lost, and changes it no more", async () => {
     const openai = clientOf(await newWorld());
     const { id } = await openai.uploads.create({ filename: "a", purpose: "batch", bytes: 1, mime_type: "text/plain" });

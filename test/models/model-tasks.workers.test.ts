@@ -171,7 +171,13 @@ describe("a task is refused", () => {
     await present("w1", managed);
     await world.ok("POST", "/killswitch", { level: 1 });
     for (const action of ["pull", "load"]) expect(refused(await asked({ action }))).toEqual([503, "killswitch_active"]);
-    expect((await asked({ action: "unload" })).status).toBe(202);
+    const unload = await asked({ action: "unload" });
+    expect(unload.status).toBe(202);
+    await world.ok("POST", "/killswitch", { level: 4 });
+    const cancel = () => world.post(`/api/model-tasks/${unload.body.task.id}/cancel`);
+    expect(refused(await cancel())).toEqual([503, "killswitch_active"]);
+    await world.ok("DELETE", "/killswitch");
+    expect((await cancel()).status).toBe(200);
   });
 });
 
