@@ -22,6 +22,7 @@ import {
   toIsoOrNull,
 } from "./words/field.ts";
 import type { EveryFieldIsTold } from "./words/told-field.ts";
+import { MAX_PREVIEW } from "./words/values.ts";
 
 /** `.` and `..` mean directories in a URL path, so a schedule of that name could not be addressed. */
 export const scheduleName = identifier(/^[A-Za-z0-9._-]+$/, 64, "characters from A-Z a-z 0-9 . _ -").refine(
@@ -60,7 +61,6 @@ export const patchScheduleRequest = changeOf(
   "give at least one field to change",
 ).meta({ id: "ScheduleEdit", examples: [{ status: "paused" }] });
 
-const MAX_PREVIEW = 50;
 const previewCount = digits(1, MAX_PREVIEW);
 export const scheduleQuery = z.strictObject({ preview: previewCount.optional() });
 export const previewQuery = z.strictObject({ preview: previewCount.default(5) });

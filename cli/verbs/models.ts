@@ -3,6 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ModelTaskResource, PlaceAnswer } from "../../contract/fleet/model-task.ts";
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
+import { isTaskOver, MAX_COPIES } from "../../contract/words/values.ts";
 import { Failure, UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import { barOf, bytesText } from "../progress.ts";
@@ -11,7 +12,6 @@ import { whileAway } from "../while-away.ts";
 
 const LOOK_EVERY_MS = 1_000;
 const TAG_PREFIX = "tag:";
-const MAX_COPIES = 1000;
 
 const MODEL = { name: "model", says: "the model, as the runtime names it: qwen3:8b" } as const;
 const ON: Flag = { takes: "instance|tag:name", says: "the worker, or all that offer a tag" };
@@ -20,8 +20,6 @@ const DRY_RUN: Flag = { takes: null, says: "only says which workers would get th
 const NO_WAIT: Flag = { takes: null, says: "prints the tasks and does not wait for their end" };
 
 type Action = ModelTaskResource["action"];
-
-const isOver = ({ status }: ModelTaskResource): boolean => status !== "queued" && status !== "running";
 
 const all = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
   const found: Item[] = [];
@@ -55,7 +53,7 @@ const list = async ({ client, output, signal }: Context): Promise<void> => {
     all(client().workers.list({ limit: 200 }, { signal })),
     all(client().models.tasks({ limit: 200 }, { signal })),
   ]);
-  const open = tasks.filter((task) => !isOver(task));
+  const open = tasks.filter((task) => !isTaskOver(task));
   const models = workers.flatMap((worker) => modelsOf(worker, open));
   output.table({ models }, models, [
     { title: "model", of: ({ model }) => model },
@@ -91,16 +89,16 @@ const targets = async (context: Context, input: Input, action: Action): Promise<
 
 /** All tasks together: their bytes, and what the first that runs does. */
 export const progressOf = (tasks: readonly ModelTaskResource[]): string => {
-  const over = tasks.filter(isOver).length;
+  const over = tasks.filter(isTaskOver).length;
   const sum = (field: "completed_bytes" | "total_bytes" | "bytes_per_second"): number =>
     tasks.reduce((total, { progress }) => total + (progress[field] ?? 0), 0);
   const [done, total] = [sum("completed_bytes"), sum("total_bytes")];
   const speed = tasks
-    .filter((task) => !isOver(task))
+    .filter((task) => !isTaskOver(task))
     .reduce((all, one) => all + (one.progress.bytes_per_second ?? 0), 0);
   const bytes = total === 0 ? "" : ` ${barOf(done, total)} ${bytesText(done)} of ${bytesText(total)}`;
   const rate = speed === 0 ? "" : `, ${bytesText(speed)}/s`;
-  const running = tasks.find((task) => task.status === "running") ?? tasks.find((task) => !isOver(task));
+  const running = tasks.find((task) => task.status === "running") ?? tasks.find((task) => !isTaskOver(task));
   const doing = running === undefined ? "" : `, ${running.worker}: ${running.progress.stage}`;
   return `${over}/${tasks.length} over${bytes}${rate}${doing}`;
 };
@@ -124,7 +122,7 @@ const follow = async (context: Context, given: readonly ModelTaskResource[]) => 
     const known = await whileAway(context, () => findTasks(context, ids));
     tasks = tasks.map((task) => known.get(task.id) ?? task);
     const text = progressOf(tasks);
-    const isEnd = tasks.every(isOver) || known.size === 0;
+    const isEnd = tasks.every(isTaskOver) || known.size === 0;
     if (text !== shown || isEnd) output.progress(text, isEnd);
     shown = text;
     if (isEnd) return tasks;

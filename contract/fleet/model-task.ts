@@ -22,8 +22,8 @@ import {
   toIso,
   toIsoOrNull,
 } from "../words/field.ts";
+import { MAX_COPIES } from "../words/values.ts";
 
-const MAX_COPIES = 1000;
 const MAX_KEEP_ALIVE_CHARS = 32;
 const MAX_STAGE_CHARS = 200;
 const MAX_ERROR_CHARS = 2048;

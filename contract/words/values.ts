@@ -12,6 +12,7 @@ export {
 } from "../../domain/fleet/local-runtime.ts";
 export { inOwnWords, NO_MODEL_LOADED, saysNoSuchModel } from "../../domain/fleet/missing-model.ts";
 export { listedKeysOf, MAX_RUNTIME_MODELS } from "../../domain/fleet/model-name.ts";
+export { isTaskOver } from "../../domain/fleet/model-task.ts";
 export { pauseText } from "../../domain/fleet/pause.ts";
 export { type Standing, standingOf } from "../../domain/fleet/standing.ts";
 export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../../domain/fleet/worker.ts";
@@ -48,6 +49,12 @@ export const WEBHOOK_SECRET_PREFIX = "whsec_";
 export const MAX_PAGE = 200;
 export const MAX_OFFSET = 10_000;
 export const MAX_BATCH_JOBS = 500;
+/** On how many workers one request places a model. */
+export const MAX_COPIES = 1_000;
+/** How many of a schedule's next runs an answer tells. */
+export const MAX_PREVIEW = 50;
+/** What the live view has of a prompt. */
+export const PROMPT_START_CHARS = 200;
 /** How many workers that have not confirmed a halt are named. */
 export const MAX_UNCONFIRMED = 200;
 

@@ -3,7 +3,7 @@
 import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import type { QueueView } from "../../contract/jobs/insight.ts";
-import { modelKeyOf } from "../../contract/words/values.ts";
+import { isTaskOver, modelKeyOf } from "../../contract/words/values.ts";
 
 export interface ModelCell {
   readonly state: "loaded" | "on disk" | "absent";
@@ -18,7 +18,7 @@ export interface ModelRow {
   readonly cells: readonly ModelCell[];
 }
 
-export const isOpenTask = ({ status }: ModelTaskResource): boolean => status === "queued" || status === "running";
+export const isOpenTask = (task: ModelTaskResource): boolean => !isTaskOver(task);
 
 const cellOf = (worker: WorkerResource, key: string, tasks: readonly ModelTaskResource[]): ModelCell => {
   const loaded = worker.loaded?.find(({ model }) => modelKeyOf(model) === key);

@@ -1,12 +1,11 @@
 // A schedule at a glance, of a list with its runs: its last ten runs as dots, missed and skipped runs, and its next 24 hours as a strip.
 
 import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
-import { DAY_MS } from "../../contract/words/values.ts";
+import { DAY_MS, MAX_PREVIEW } from "../../contract/words/values.ts";
 import { dateTime, plural } from "../format.ts";
 import { serverNow } from "../state/clock.ts";
 
 export const SHOWN_RUNS = 10;
-export const MAX_PREVIEW = 50;
 /** The strip and one run on it, in its own units. */
 const STRIP = 240;
 const RUN = 2;

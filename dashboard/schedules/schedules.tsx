@@ -1,6 +1,7 @@
 // Schedules, live: when each runs next, and a switch to pause it.
 
 import type { ScheduleResource } from "../../contract/schedule.ts";
+import { MAX_PREVIEW } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { shortened } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
@@ -14,7 +15,7 @@ import { href } from "../router.ts";
 import { schedules as liveSchedules } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { ScheduleActions } from "./schedule-actions.tsx";
-import { MAX_PREVIEW, NextDay, ScheduleRecord, SHOWN_RUNS } from "./schedule-record.tsx";
+import { NextDay, ScheduleRecord, SHOWN_RUNS } from "./schedule-record.tsx";
 import { timingOf } from "./schedule-timing.ts";
 
 const REREAD_EVERY_MS = 1500;

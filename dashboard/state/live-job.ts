@@ -3,8 +3,7 @@
 import type { JobResource } from "../../contract/jobs/job.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { startOf } from "../../contract/text/start-of.ts";
-
-const PROMPT_START_CHARS = 200;
+import { PROMPT_START_CHARS } from "../../contract/words/values.ts";
 
 export const toLiveJob = ({
   prompt,

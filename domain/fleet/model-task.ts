@@ -45,7 +45,8 @@ const STOPPED_BY_KILLSWITCH: ReadonlySet<ModelAction> = new Set(["pull", "load"]
 export const isStoppedByKillswitch = ({ action }: Pick<ModelTask, "action">): boolean =>
   STOPPED_BY_KILLSWITCH.has(action);
 
-export const isTaskOver = ({ status }: ModelTask): boolean => status !== "queued" && status !== "running";
+export const isTaskOver = ({ status }: Pick<ModelTask, "status">): boolean =>
+  status !== "queued" && status !== "running";
 
 const NO_PROGRESS = { completedBytes: null, totalBytes: null, bytesPerSecond: null } as const;
 

@@ -12,6 +12,7 @@ import {
 } from "../../contract/live.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import { toIso } from "../../contract/words/field.ts";
+import { PROMPT_START_CHARS } from "../../contract/words/values.ts";
 import { keptPayload } from "../../domain/front-door/front-door.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
@@ -38,8 +39,6 @@ export interface LiveChanges {
   /** `queue`: what waits, and what happened to jobs recently; `fleet`: its totals. Each at most once per second. */
   readonly topics: Set<LiveTopic | "queue" | "fleet">;
 }
-
-const PROMPT_START_CHARS = 200;
 
 const presentLive = (turn: Turn, job: Job): LiveJob => {
   const asked = turn.store.payloads.find(job.id);

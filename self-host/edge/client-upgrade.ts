@@ -10,12 +10,10 @@ import { Refused } from "../../src/http/refused.ts";
 import { type ClientSocket, MAX_PONGS, PINGS_TOLD_WITHIN_MS } from "./client-sockets.ts";
 import type { FramePace } from "./frames/frame-paces.ts";
 import type { Reading, SocketFrames } from "./frames/held-frames.ts";
-import { type Exchange, hasBody } from "./pass-on.ts";
+import { type Exchange, hasBody, LAST_FRAME_MS } from "./pass-on.ts";
 
 /** The object counts characters, and says what is too long; nothing longer is read. */
 const MAX_BYTES_A_CHAR = 3;
-/** How long a client whose connection we end may take to send its own close frame. */
-const LAST_FRAME_MS = 2_000;
 /** A viewer only pings. */
 const MAX_VIEWER_BYTES = 4 * 1024;
 /** A client that leaves more than this unread is cut off. It holds a burst of a hundred of the largest jobs. */

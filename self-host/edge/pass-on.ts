@@ -15,7 +15,7 @@ import { CloseWatch } from "./frames/closing-frame.ts";
 const { Response: PlainResponse } = globalThis;
 const ALREADY_SENT = "x-hono-already-sent";
 /** How long a client whose connection we end may take to send its own close frame. */
-const LAST_FRAME_MS = 2_000;
+export const LAST_FRAME_MS = 2_000;
 /** How long the app may take to delete what has come of a file whose client left. */
 const DELETED_WITHIN_MS = 5_000;
 /** How long an answer is read that came before its connection was closed. */

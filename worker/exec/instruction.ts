@@ -9,7 +9,8 @@ import { MAX_PROGRESS_BYTES } from "../../contract/words/field.ts";
 import type { Usage } from "../apis/usage.ts";
 import type { JobFailure } from "../calls/runtime.ts";
 
-const MAX_CODE_CHARS = 64;
+/** What a program says of its own failure. */
+export const MAX_CODE_CHARS = 64;
 export const MAX_MESSAGE_CHARS = 8_000;
 
 const words = z

@@ -2,10 +2,8 @@
 
 import { lineOf, startOf } from "../../contract/text/start-of.ts";
 import type { JobFailure } from "../calls/runtime.ts";
+import { MAX_CODE_CHARS, MAX_MESSAGE_CHARS } from "../exec/instruction.ts";
 import { Fail, FileNotKept, Retry } from "./handler.ts";
-
-const MAX_CODE_CHARS = 64;
-const MAX_MESSAGE_CHARS = 8_000;
 
 export const failureBy = (thrown: unknown): JobFailure => {
   if (thrown instanceof FileNotKept) return thrown.failure;
