@@ -24,7 +24,7 @@ async function* wholeOutput(
 export async function* streamJob(
   jobs: Client["jobs"],
   id: string,
-  options: StreamOptions = {},
+  options: StreamOptions,
 ): AsyncGenerator<JobStreamEvent> {
   let hasChunk = options.lastEventId !== undefined;
   for await (const event of streamEvents(jobs, id, options)) {

@@ -34,7 +34,7 @@ const brokeOff = (id: string): ApiProblem =>
 export async function* streamEvents(
   jobs: Pick<Client["jobs"], "stream">,
   id: string,
-  { lastEventId, signal }: StreamOptions = {},
+  { lastEventId, signal }: StreamOptions,
 ): AsyncGenerator<JobStreamEvent> {
   let after = lastEventId;
   for (let empty = 0; empty < MAX_EMPTY_TRIES; empty += 1) {

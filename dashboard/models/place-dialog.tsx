@@ -47,7 +47,7 @@ const Plan = ({ workers, copies }: Pick<PlaceAnswer, "workers"> & { copies: numb
 const asNumber = (text: string): number => (text.trim() === "" ? 1 : Number(text));
 
 interface PlaceDialogProps {
-  readonly model?: string;
+  readonly model: string;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
@@ -100,7 +100,7 @@ const usePlacing = (given: string, onPlaced: () => void) => {
   };
 };
 
-export const PlaceDialog = ({ model: given = "", onDone, onClose }: PlaceDialogProps) => {
+export const PlaceDialog = ({ model: given, onDone, onClose }: PlaceDialogProps) => {
   const { wish, change, plan, error, copies, isReady, tryIt, place } = usePlacing(given, () => {
     onDone();
     onClose();

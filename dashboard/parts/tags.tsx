@@ -1,6 +1,6 @@
 // Tags and other short names as chips.
 
-export const Tags = ({ tags, max = 8 }: { tags: readonly string[]; max?: number }) =>
+export const Tags = ({ tags, max }: { tags: readonly string[]; max: number }) =>
   tags.length === 0 ? null : (
     <span class="tags">
       {tags.slice(0, max).map((tag) => (

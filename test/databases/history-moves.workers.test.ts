@@ -78,8 +78,8 @@ const stepsThrough = async (
   }
 };
 
-/** A move whose first statement of a kind stands still on its way to its database until it is let go. */
-const standingStill = (world: World, database: number, kind: RegExp) => {
+/** A move to database 1 whose first statement of a kind stands still on its way to its database until it is let go. */
+const standingStill = (world: World, kind: RegExp) => {
   let arrive: () => void = () => undefined;
   let letGo: () => void = () => undefined;
   const standing = new Promise<void>((resolve) => {
@@ -110,7 +110,7 @@ const standingStill = (world: World, database: number, kind: RegExp) => {
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-  return { standing, letGo, answer: stepsThrough(holding, world, database) };
+  return { standing, letGo, answer: stepsThrough(holding, world, 1) };
 };
 
 /** A try whose connection to the databases breaks after so many queries. Returns whether it was done before. */
@@ -251,7 +251,7 @@ describe("a tenant's history", () => {
   it("loses nothing to the late deletes of a move when it has moved back meanwhile", async () => {
     const { world, job } = await worldIn(0);
     const before = await told(world, job);
-    const there = standingStill(world, 1, /^DELETE FROM jobs (?!.*away)/s);
+    const there = standingStill(world, /^DELETE FROM jobs (?!.*away)/s);
     await there.standing;
     await moveTo(world, 0);
     there.letGo();
@@ -265,7 +265,7 @@ describe("a tenant's history", () => {
   it("stays where it was if the move is cancelled while its last step is under way", async () => {
     const { world, job } = await worldIn(0);
     const before = await told(world, job);
-    const there = standingStill(world, 1, /^SELECT .* FROM cost_by_hours .*LIMIT/s);
+    const there = standingStill(world, /^SELECT .* FROM cost_by_hours .*LIMIT/s);
     await there.standing;
     expect((await root.delete(pathOf(world))).status).toBe(204);
     there.letGo();
@@ -279,7 +279,7 @@ describe("a tenant's history", () => {
 
   it("ends with the try that began last, whatever an earlier one has compared", async () => {
     const { world, job } = await worldIn(0);
-    const earlier = standingStill(world, 1, /^UPDATE tenants SET history_move/);
+    const earlier = standingStill(world, /^UPDATE tenants SET history_move/);
     await earlier.standing;
     await world.stub.moveHistory({ step: "begin", to: 1, isNew: true });
     earlier.letGo();

@@ -11,18 +11,18 @@ interface Held {
   readonly lease: number;
 }
 
-const put = async (world: World, { id, lease }: Held, text: string, type = "application/json"): Promise<string> => {
+const put = async (world: World, { id, lease }: Held): Promise<string> => {
   const { key } = await world.withKey("standard");
-  const raw = { raw: text, headers: { "content-type": type } };
+  const raw = { raw: LARGE, headers: { "content-type": "application/json" } };
   const { status, body } = await request(key, "PUT", `/api/jobs/${id}/result?lease=${lease}`, undefined, raw);
   expect(status).toBe(201);
   return body.file.id;
 };
 
 /** Its worker stores the answer and reports its file. */
-const answerBy = async (world: World, worker: FakeWorker, text: string, type?: string) => {
+const answerBy = async (world: World, worker: FakeWorker) => {
   const job = await worker.nextJob();
-  const file = await put(world, job, text, type);
+  const file = await put(world, job);
   worker.complete(job, undefined, { result_file: file });
   return { job, file };
 };
@@ -32,7 +32,7 @@ describe("an answer over 1 MiB", () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
     const answering = post(world.key, "/v1/embeddings", { model: "m1", input: ["a"] });
-    const { job, file } = await answerBy(world, worker, LARGE);
+    const { job, file } = await answerBy(world, worker);
     const answer = await answering;
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("application/json");
@@ -53,7 +53,7 @@ describe("an answer over 1 MiB", () => {
     const worker = await fakeWorker(world);
     const client = await world.withKey("client");
     const answering = post(client.key, CHAT, chat());
-    await answerBy(world, worker, LARGE);
+    await answerBy(world, worker);
     expect(await (await answering).whole).toBe(LARGE);
   });
 
@@ -62,7 +62,7 @@ describe("an answer over 1 MiB", () => {
     const worker = await fakeWorker(world);
     const again = { "idempotency-key": "k1" };
     const answering = post(world.key, CHAT, chat(), again);
-    const { file } = await answerBy(world, worker, LARGE);
+    const { file } = await answerBy(world, worker);
     expect(await (await answering).whole).toBe(LARGE);
     const { expires_at } = await world.ok("GET", `/api/files/${file}`);
     expect(Math.round((Date.parse(expires_at) - Date.now()) / 60_000)).toBe(60);
@@ -80,7 +80,7 @@ describe("an answer over 1 MiB", () => {
     const job = await worker.nextJob();
     worker.start(job);
     const answer = await answering;
-    worker.complete(job, undefined, { result_file: await put(world, job, LARGE) });
+    worker.complete(job, undefined, { result_file: await put(world, job) });
     expect((await answer.whole).trim()).toBe(LARGE);
   });
 
@@ -112,7 +112,7 @@ describe("an answer over 1 MiB", () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
     const answering = post(world.key, CHAT, chat({ stream: true }));
-    const { job } = await answerBy(world, worker, LARGE);
+    const { job } = await answerBy(world, worker);
     worker.end(job);
     const answer = await answering;
     expect(answer.headers.get("content-type")).toBe("application/json");

@@ -9,16 +9,17 @@ import { edgeFetch } from "../support/workerd/edge.ts";
 import { CHAT, chat, chatAnswer, fakeWorker, heldBody, post } from "../support/workerd/fake-worker.ts";
 
 const KIB = 1024;
+const PIECES = 100;
 const PIECE = new TextEncoder().encode(" ".repeat(16 * KIB));
 
-/** Sends a body of `pieces` without a declared length; tells how much of it was read. */
-const sendSlowly = async (key: string | null, path: string, pieces: number) => {
+/** Sends a body of so many pieces without a declared length; tells how much of it was read. */
+const sendSlowly = async (key: string | null, path: string) => {
   let read = 0;
   const body = new ReadableStream<Uint8Array>(
     {
       pull: (controller) => {
         read += 1;
-        if (read > pieces) controller.close();
+        if (read > PIECES) controller.close();
         else controller.enqueue(PIECE.slice());
       },
     },
@@ -38,7 +39,7 @@ describe("before more than 64 KiB of a body are read", () => {
     const world = await newWorld();
     const key = await world.withKey("standard");
     await world.delete(`/api/keys/${key.keyId}`);
-    const { status, text, readKib } = await sendSlowly(key.key, path, 100);
+    const { status, text, readKib } = await sendSlowly(key.key, path);
     expect([status, text.includes("revoked")]).toEqual([401, true]);
     expect(readKib).toBeLessThanOrEqual(MOST_READ_KIB);
   });
@@ -48,7 +49,7 @@ describe("before more than 64 KiB of a body are read", () => {
     const key = await world.withKey("standard");
     await world.ok("PUT", "/config", { api: { limits: { requests_per_second: 0.01, burst: 1 } } });
     await key.get("/api/queue");
-    const { status, readKib } = await sendSlowly(key.key, path, 100);
+    const { status, readKib } = await sendSlowly(key.key, path);
     expect(status).toBe(429);
     expect(readKib).toBeLessThanOrEqual(MOST_READ_KIB);
   });
@@ -56,10 +57,10 @@ describe("before more than 64 KiB of a body are read", () => {
   it("a front door that is shut says so: the killswitch, a key without money", async () => {
     const world = await newWorld();
     const { key } = await world.ok("POST", "/api/keys", { name: "k", role: "client", limits: { day_usd: 0 } });
-    const poor = await sendSlowly(key, CHAT, 100);
+    const poor = await sendSlowly(key, CHAT);
     expect([poor.status, poor.text.includes("insufficient_quota")]).toEqual([429, true]);
     await world.ok("POST", "/killswitch", { level: 1, reason: "drill" });
-    const halted = await sendSlowly(world.key, CHAT, 100);
+    const halted = await sendSlowly(world.key, CHAT);
     expect([halted.status, halted.text.includes("killswitch_active")]).toEqual([503, true]);
     expect(Math.max(poor.readKib, halted.readKib)).toBeLessThanOrEqual(MOST_READ_KIB);
   });
@@ -73,11 +74,11 @@ describe("before more than 64 KiB of a body are read", () => {
     const bound = (max_gb: number | null) =>
       request(ROOT_KEY, "PATCH", `/admin/tenants/${world.tenant}`, { max_gb }).then(({ status }) => status);
     expect(await bound(0)).toBe(200);
-    const full = await sendSlowly(world.key, path, 100);
+    const full = await sendSlowly(world.key, path);
     expect([full.status, full.text.includes("tenant_full")]).toEqual([507, true]);
     expect(await bound(null)).toBe(200);
     await world.ok("POST", "/killswitch", { level, reason: "drill" });
-    const halted = await sendSlowly(world.key, path, 100);
+    const halted = await sendSlowly(world.key, path);
     expect([halted.status, halted.text.includes("killswitch_active")]).toEqual([503, true]);
     expect(Math.max(full.readKib, halted.readKib)).toBeLessThanOrEqual(MOST_READ_KIB);
   });

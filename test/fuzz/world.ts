@@ -35,7 +35,7 @@ const rootOf = (path: string): string => path.split("/{")[0]?.replace(/\/(batch|
 /** The process that the edge is in. */
 export const HOMES = ["node", "workerd"] as const;
 
-export const openWorld = async (home: (typeof HOMES)[number] = "node"): Promise<World> => {
+export const openWorld = async (home: (typeof HOMES)[number]): Promise<World> => {
   const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-fuzz-"));
   const env = { SERVICE_ROOT_KEY: ROOT_KEY, SERVICE_CATALOG_SYNC: "0" };
   const server = await startSelfHosted(dataDir, { env, args: ["--no-worker", "--edge", home] });

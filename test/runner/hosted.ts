@@ -44,7 +44,7 @@ export const HOMES = {
     catalog: (files: Record<string, string>) => ({ SERVICE_CATALOG_DIR: folderOf(files) }),
   },
   "wrangler dev": {
-    start: (dataDir: string, env: Record<string, string>) => startWranglerDev(dataDir, { env }),
+    start: startWranglerDev,
     catalog: (files: Record<string, string>) => ({ SERVICE_CATALOG_FILES: JSON.stringify(files) }),
   },
 };

@@ -16,7 +16,7 @@ const ROOT_KEY = "the-root-key-of-a-test";
 /** With a tenant `default`, as `npm start` makes it. */
 export const startWranglerDev = async (
   dataDir: string,
-  { env = {} }: { readonly env?: Readonly<Record<string, string>> } = {},
+  env: Readonly<Record<string, string>>,
 ): Promise<Omit<SelfHosted, "stop">> => {
   const state = path.join(dataDir, "state");
   mkdirSync(state, { recursive: true });

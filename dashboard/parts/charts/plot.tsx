@@ -46,7 +46,7 @@ const MARK_PITCH = 1.1 * MARK_SIZE;
 /** Of one instant at most so many signs stand beside each other; more would wander away from it. */
 const MAX_BESIDE = 3;
 
-const atLabel = (seconds: number, step: number, isUtc = false): string =>
+const atLabel = (seconds: number, step: number, isUtc: boolean): string =>
   new Date(seconds * 1000).toLocaleString("en-GB", {
     ...(step >= DAY_SECONDS
       ? { day: "numeric", month: "short" }

@@ -11,8 +11,8 @@ const lastAt = ({ outcomes }: Worker): number => outcomes[0]?.at ?? NOON;
 const whyOf = (one: Worker): string | null => streakOf(one, lastAt(one));
 const WHY = 'failed 10 jobs in a row within 60 s, the last with "provider_error"';
 /** Asked at once, and answers at once that its runtime fails. */
-const triedInVain = (one: Worker, at = lastAt(one)): Worker =>
-  judgeTrial(askTrial(one, whyOf(one) ?? "", at), "no answer", at);
+const triedInVain = (one: Worker): Worker =>
+  judgeTrial(askTrial(one, whyOf(one) ?? "", lastAt(one)), "no answer", lastAt(one));
 
 describe("a streak of failures", () => {
   test("is ten in a row within a minute", () => {

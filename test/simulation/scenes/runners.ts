@@ -16,8 +16,8 @@ const hosting = (scene: Scene, edge: object = {}, more: object = {}) =>
 /** What it runs: the ids of its jobs, and their leases. */
 const callsOf = ({ runners }: Scene) => [...runners.calls.values()].map(({ id, lease }) => ({ id, lease }));
 
-const startedCall = async (scene: Scene, wanted: object = {}) => {
-  const { id } = await create(scene, { ...WANTED, ...wanted });
+const startedCall = async (scene: Scene) => {
+  const { id } = await create(scene, WANTED);
   const { lease } = await read(scene, id);
   assert.ok(await scene.runnerSays(HOSTED, { type: "job.started", job_id: id, lease }));
   return { id, lease };

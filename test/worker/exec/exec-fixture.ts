@@ -10,7 +10,7 @@ import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 /** The flags as an operator writes them, without the dashes. */
 export type Flags = Partial<Record<"exec-mode" | "exec-shell" | "stdin" | "stdout" | "grace", string>>;
 
-function settingsFor(command: string, flags: Flags = {}): ExecSettings {
+function settingsFor(command: string, flags: Flags): ExecSettings {
   const given = Object.fromEntries(
     Object.entries({ exec: command, ...flags }).map(([name, value]) => [`--${name}`, value]),
   );

@@ -11,7 +11,7 @@ import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 const said = async (api: Api, handler: Handler, stream = true): Promise<string[]> =>
   (await answered(api, handler, stream)).events;
 
-const runtimeOf = (handler: Handler, apis: readonly Api[] = [], files = listedFiles().keep) =>
+const runtimeOf = (handler: Handler, apis: readonly Api[], files = listedFiles().keep) =>
   createFunctionRuntime({
     handler,
     name: "fn",
