@@ -1,6 +1,7 @@
 // Creating a job: queue it, or dispatch it at once. The worker that the router would choose is shown beside it.
 
 import { useRef, useState } from "preact/hooks";
+import { freshKey } from "../../contract/client/transport.ts";
 import type { JobResource, NewJobRequest } from "../../contract/jobs/job.ts";
 import { PRIORITIES, type Priority } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
@@ -52,7 +53,7 @@ const useIdempotency = () => {
   const last = useRef({ body: "", key: "" });
   return (body: unknown): string => {
     const text = JSON.stringify(body);
-    if (last.current.body !== text) last.current = { body: text, key: crypto.randomUUID() };
+    if (last.current.body !== text) last.current = { body: text, key: freshKey(Date.now()) };
     return last.current.key;
   };
 };

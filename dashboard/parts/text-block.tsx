@@ -3,13 +3,27 @@
 import { jsonText } from "../format.ts";
 import { tell, tellError } from "../state/notice.ts";
 
+/** A page of http has no `navigator.clipboard`. False if the browser does not allow this either. */
+const copyByEvent = (text: string): boolean => {
+  let isGiven = false;
+  const give = (event: ClipboardEvent): void => {
+    event.clipboardData?.setData("text/plain", text);
+    event.preventDefault();
+    isGiven = true;
+  };
+  document.addEventListener("copy", give, { capture: true });
+  document.execCommand("copy");
+  document.removeEventListener("copy", give, { capture: true });
+  return isGiven;
+};
+
 export const copy = async (text: string): Promise<void> => {
   try {
     await navigator.clipboard.writeText(text);
-    tell("Copied.");
   } catch {
-    tellError(new Error("The browser did not allow copying: select the text instead."));
+    if (!copyByEvent(text)) return tellError(new Error("The browser did not allow copying: select the text instead."));
   }
+  tell("Copied.");
 };
 
 export const TextBlock = ({ name, value }: { name: string; value: unknown }) => {

@@ -11,7 +11,10 @@ import { eventually } from "../support/eventually.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+/** A name of this machine that is not a loopback one: by http it is no secure context. */
+export const NETWORK_NAME = "signalbox.example";
 const FLAGS = [
+  `--host-resolver-rules=MAP ${NETWORK_NAME} 127.0.0.1`,
   "--headless",
   "--no-sandbox",
   "--disable-gpu",

@@ -1,7 +1,7 @@
 // Connecting things from the dashboard: chatting with a model, adding a worker, webhooks, rotating a leaked key.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { lacksBrowser, NETWORK_NAME, startWorld, type World } from "./browser.ts";
 
 describe.skipIf(lacksBrowser())("plugging in", () => {
   let world: World;
@@ -195,5 +195,27 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await page.getByText("Copy it now").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Copy" }).click();
     expect(faults()).toEqual([]);
+  });
+
+  it("by http from another machine jobs are made and copied, though the browser offers less there", async () => {
+    const address = world.server.url.replace("127.0.0.1", NETWORK_NAME);
+    const { page } = await world.visit("/");
+    await page.goto(`${address}/#key=${world.server.adminKey}`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect(await page.evaluate(() => isSecureContext)).toBe(false);
+    await page.goto(`${address}/#/jobs/new`);
+    await page.getByLabel("Prompt").fill("from the workshop");
+    await page.getByRole("button", { name: "Put in the queue" }).click();
+    await page.getByText("Queued.").waitFor();
+    await page.getByRole("button", { name: "Copy: id" }).click();
+    await page.getByText("Copied.").waitFor();
+    await page.goto(`${address}/#/jobs`);
+    await page.getByLabel("Search").click();
+    await page.keyboard.press("Control+v");
+    await page.getByRole("row", { name: "from the workshop" }).waitFor();
+    await world.call("POST", "/api/schedules", { name: "workshop", interval: "24h", prompt: "Sweep" });
+    await page.goto(`${address}/#/schedules`);
+    await page.getByRole("button", { name: "Run now: workshop" }).click();
+    await page.getByText("workshop runs now.").waitFor();
   });
 });
