@@ -108,4 +108,16 @@ describe("a range of time", () => {
     expect(withRange({ tag: "a" }, "nonsense", nowAt)).toEqual({ tag: "a" });
     expect(rangeInWords({})).toBe("created at any time");
   });
+
+  it("is a day of the reader's, whichever length the clocks give it", () => {
+    const midnight = (day: number): string => new Date(2026, 9, day).toISOString();
+    // In much of Europe the 25th has 25 hours.
+    const nowAt = new Date(2026, 9, 26, 9, 30).getTime();
+    expect(withRange({}, "today", nowAt)).toEqual({ since: midnight(26) });
+    expect(withRange({ tag: "a" }, "yesterday", nowAt)).toEqual({ tag: "a", since: midnight(25), until: midnight(26) });
+    expect(withRange({}, "yesterday", new Date(2026, 2, 1, 0, 0).getTime())).toEqual({
+      since: new Date(2026, 1, 28).toISOString(),
+      until: new Date(2026, 2, 1).toISOString(),
+    });
+  });
 });
