@@ -67,6 +67,13 @@ const fixedCommands = (): Command[] => [
     .map(([path, label]) => ({ label, hint: "settings", run: goTo(`#/${path}`) })),
 ];
 
+/** What people type who do not have its name at hand. */
+const ALSO: Readonly<Record<string, string>> = {
+  Killswitch: "stop halt emergency",
+  "Clear the killswitch": "resume all",
+  Settings: "config budget",
+};
+
 const resume = (worker: WorkerResource) => (): void => {
   open.value = null;
   void resumeWorker(worker);
@@ -120,7 +127,7 @@ const commandsFor = (words: string, there: Found, things: readonly Thing[]): Com
     ...thingCommands(thingsWith(things, words)),
   ];
   return [
-    ...fixed.filter(isSaid),
+    ...fixed.filter((command) => isSaid(command) || ` ${ALSO[command.label] ?? ""}`.includes(` ${words}`)),
     ...found.filter((command) => isSaid(command) || (command.hint !== "action" && !VERB.test(words))),
     ...jobCommands(
       words,
