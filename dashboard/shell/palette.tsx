@@ -4,6 +4,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
+import { entryOf } from "../../contract/words/values.ts";
 import { shortened } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { PauseDialog, resumeWorker } from "../parts/worker-actions.tsx";
@@ -127,7 +128,7 @@ const commandsFor = (words: string, there: Found, things: readonly Thing[]): Com
     ...thingCommands(thingsWith(things, words)),
   ];
   return [
-    ...fixed.filter((command) => isSaid(command) || ` ${ALSO[command.label] ?? ""}`.includes(` ${words}`)),
+    ...fixed.filter((command) => isSaid(command) || ` ${entryOf(ALSO, command.label) ?? ""}`.includes(` ${words}`)),
     ...found.filter((command) => isSaid(command) || (command.hint !== "action" && !VERB.test(words))),
     ...jobCommands(
       words,

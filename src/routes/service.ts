@@ -71,7 +71,7 @@ const openApi = (document: () => OpenApiDocument): Endpoint => {
       answers: { 200: { description: "The OpenAPI document.", schema: z.looseObject({}), media: [media] } },
     },
     (c) => {
-      rendered ??= new TextEncoder().encode(JSON.stringify(document()));
+      rendered ??= new TextEncoder().encode(JSON.stringify(document())) as Uint8Array<ArrayBuffer>;
       return c.body(rendered, 200, { "content-type": `${media}; charset=utf-8` });
     },
   );
