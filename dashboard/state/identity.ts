@@ -79,7 +79,7 @@ const isOpen = (address: string): Promise<boolean> =>
 /** Whether it could be tried. Another tab may have renewed it: the server knows. */
 const renew = async (before: SessionAnswer): Promise<boolean> => {
   const found = await api.session.get().catch(() => null);
-  if (found === null) return true;
+  if (found === null) return false;
   if (found.expires_at !== before.expires_at) {
     session.value = found;
     return true;

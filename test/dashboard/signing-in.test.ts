@@ -108,6 +108,28 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     await page.getByText("Your session has ended").waitFor();
   });
 
+  it("of a person is renewed, also where the service was away when that was due", async () => {
+    const { page } = await world.open("");
+    const person = { id: "person_ada", name: "Ada" };
+    const expires_at = new Date(Date.now() + 40_000).toISOString();
+    let asked = 0;
+    await page.route("**/session", (route) => {
+      asked += 1;
+      if (asked === 2) return route.abort();
+      return route.fulfill({
+        json: { tenant: "default", role: "admin", name: "Ada", key_id: null, person, expires_at },
+      });
+    });
+    await page.clock.install();
+    await page.reload();
+    await page.getByText("Live", { exact: true }).waitFor();
+    const renewal = page.waitForRequest(/\/auth\/default\/start\?.*mode=renew/);
+    await page.clock.fastForward(5_000);
+    await expect.poll(() => asked).toBe(2);
+    await page.clock.fastForward(5_000);
+    await renewal;
+  });
+
   describe("a session that ends in the middle of a form", () => {
     interface MadeKey {
       readonly id: string;
