@@ -4,6 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { SessionAnswer } from "../../contract/access/session.ts";
 import type { SignInOffer } from "../../contract/access/sign-in.ts";
+import { whileAway } from "../../contract/client/while-away.ts";
 import { printable } from "../../contract/text/printable.ts";
 import { api } from "../api.ts";
 import { Lamp } from "../parts/lamp.tsx";
@@ -103,7 +104,12 @@ const Ways = () => {
   const [offer, setOffer] = useState<SignInOffer | null | undefined>(undefined);
   useEffect(() => {
     const abort = new AbortController();
-    api.signIn.offer(tenant, { signal: abort.signal }).then(setOffer, () => abort.signal.aborted || setOffer(null));
+    const { signal } = abort;
+    const withoutOffer = (): void => setOffer(null);
+    whileAway(() => api.signIn.offer(tenant, { signal }), { signal, onAway: withoutOffer }).then(
+      setOffer,
+      () => signal.aborted || withoutOffer(),
+    );
     return () => abort.abort();
   }, [tenant]);
   if (offer === undefined) return <p role="status">Connecting …</p>;

@@ -88,14 +88,18 @@ const read = async (whenFailed: (error: Error) => void): Promise<void> => {
   }
 };
 
-/** Asks the server, whatever this browser remembers: a cookie outlives what a page keeps, and ends without it. */
-const resume = async (): Promise<void> => {
+/**
+ * Asks the server, whatever this browser remembers: a cookie outlives what a page keeps, and ends without it. `said`: why
+ * the last try had no answer.
+ */
+const resume = async (said: string | null = null): Promise<void> => {
   await read((error) => {
     if (isUnknown(error)) {
       if (readHint() === "in") sayHint("none");
+      if (signInNote.peek() === said) signInNote.value = null;
     } else {
       signInNote.value = error.message;
-      setTimeout(resumeAgain, RESUME_AGAIN_MS);
+      setTimeout(resumeAgain, RESUME_AGAIN_MS, error.message);
     }
     session.value = null;
   });
@@ -106,8 +110,8 @@ const resume = async (): Promise<void> => {
 };
 
 /** After the coordinator was unreachable the session is read again, unless someone has signed in meanwhile. */
-const resumeAgain = (): void => {
-  if (session.peek() === null) void resume();
+const resumeAgain = (said: string): void => {
+  if (session.peek() === null) void resume(said);
 };
 
 /** A refused request may be of an earlier session, so the present one is asked for. */

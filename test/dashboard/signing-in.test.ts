@@ -108,6 +108,21 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     await page.getByText("Your session has ended").waitFor();
   });
 
+  it("offers all ways once the service is back that was away when the page was opened", async () => {
+    const { page } = await world.visit("/");
+    await page.getByLabel("Key", { exact: true }).waitFor();
+    let isAway = true;
+    await page.route("**/session", (route) => (isAway ? route.abort() : route.continue()));
+    const offer = { tenant: "default", oidc: { name: "Acme" }, jwt_header: false, keys_sign_in: true };
+    await page.route("**/auth/default", (route) => (isAway ? route.abort() : route.fulfill({ json: offer })));
+    await page.reload();
+    const says = page.getByRole("alert");
+    await says.waitFor();
+    isAway = false;
+    await page.getByRole("link", { name: "Sign in with Acme" }).waitFor();
+    await expect.poll(() => says.count()).toBe(0);
+  });
+
   it("of a person is renewed, also where the service was away when that was due", async () => {
     const { page } = await world.open("");
     const person = { id: "person_ada", name: "Ada" };
