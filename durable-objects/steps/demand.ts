@@ -39,20 +39,39 @@ export const outputBoundOf = (input: Json): number | null => {
 export const tokensAsked = ({ api = null, prompt, input }: Request): number =>
   (api === null ? tokensOf(prompt.length) : 0) + inputTokensOf(input) + (outputBoundOf(input) ?? 0);
 
-/** The job has told what it took: the windows of its key and its person count that instead of what was reserved. */
-export const settleUse = (turn: Turn, job: Job, usage: Usage | null): void => {
-  const limits = job.keyId === null || job.batch !== null ? null : turn.store.keys.find(job.keyId)?.limits;
-  if (job.keyId === null || limits == null || usage === null) return;
-  const { fairnessKey: user } = job;
-  const names = [
-    ...(limits.tokensPerMinute == null ? [] : [job.keyId]),
-    ...(limits.perUser?.tokensPerMinute == null || user === null ? [] : [userOf(job.keyId, user)]),
+/** The names under which the tokens of a job count: its key's and its person's, where those have a limit of tokens. */
+const countedFor = (turn: Turn, { keyId, batch, fairnessKey: user }: Job): readonly string[] => {
+  const limits = keyId === null || batch !== null ? null : turn.store.keys.find(keyId)?.limits;
+  if (keyId === null || limits == null) return [];
+  return [
+    ...(limits.tokensPerMinute == null ? [] : [keyId]),
+    ...(limits.perUser?.tokensPerMinute == null || user === null ? [] : [userOf(keyId, user)]),
   ];
-  if (names.length === 0) return;
-  const reserved = tokensAsked({ api: job.api, ...turn.store.payloads.find(job.id) });
+};
+
+const reservedFor = (turn: Turn, job: Job): number =>
+  tokensAsked({ api: job.api, ...turn.store.payloads.find(job.id) });
+
+/**
+ * The job has told what it took: the windows of its key and its person count that instead of what was reserved, which
+ * stays for the next attempt unless it `isOver`.
+ */
+export const settleUse = (turn: Turn, job: Job, usage: Usage | null, isOver: boolean): void => {
+  const names = usage === null ? [] : countedFor(turn, job);
+  if (usage === null || names.length === 0) return;
+  const reserved = isOver ? reservedFor(turn, job) : 0;
   for (const name of names) {
     const window = windowAt(turn.store.keyUse.window(name), turn.nowAt);
     const used = usage.inputTokens + usage.outputTokens;
     turn.store.keyUse.putWindow(name, settleTokens(window, job, reserved, used));
+  }
+};
+
+/** A job that was over is tried again: what was reserved for it went with what it took. */
+export const reserveAgain = (turn: Turn, job: Job): void => {
+  const names = job.usage === null ? [] : countedFor(turn, job);
+  for (const name of names) {
+    const window = windowAt(turn.store.keyUse.window(name), turn.nowAt);
+    turn.store.keyUse.putWindow(name, { ...window, tokens: window.tokens + reservedFor(turn, job) });
   }
 };

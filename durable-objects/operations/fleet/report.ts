@@ -12,6 +12,7 @@ import { completeJob, heartbeatJob, recordFirstToken, releaseJob, startJob } fro
 import { hearFirst, leaseLost } from "../../../domain/job/lease-fence.ts";
 import { isElsewhere } from "../../../domain/routing/explanation.ts";
 import { chainOf, laterInChain } from "../../../domain/routing/strategy.ts";
+import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Json } from "../../../domain/words/json.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
@@ -177,7 +178,7 @@ export const complete = (
     noteSign(turn, job);
     recordSpending(turn, job, "completed", request, cost);
     correctCharge(turn, job, request.usage);
-    settleUse(turn, job, request.usage);
+    settleUse(turn, job, request.usage, true);
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
     if (job.batch !== null) noteAnsweredLine(turn, job.workerProvider ?? "");
@@ -230,7 +231,7 @@ export const fail = (
   if (decided.value.job !== job) {
     noteSign(turn, job);
     correctCharge(turn, job, request.usage);
-    settleUse(turn, job, request.usage);
+    settleUse(turn, job, request.usage, isFinal(decided.value.job.status));
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
     else turn.noteUncounted(heard.job);
     backOff(turn, job, decided.value.backoffUntilAt);

@@ -16,6 +16,7 @@ import { admit, admitTo, chooseFor, type WaitingReasons } from "../../placing/pl
 import { refuseBacklog, refuseGroups, refuseNewGroups } from "../../placing/room.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { delayReason, waitingReason } from "../../placing/waiting-reason.ts";
+import { reserveAgain } from "../../steps/demand.ts";
 import { findJob, type JobCommand } from "../../steps/find-job.ts";
 import { inFlow } from "../../steps/flow.ts";
 import {
@@ -212,7 +213,9 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   const grouped = refuseGroupOf(turn, decided.value.job);
   if (!grouped.ok) return grouped;
   turn.sendHalt(job, "retried");
-  return ok(recordCommand(turn, command, job, decided.value));
+  const retried = recordCommand(turn, command, job, decided.value);
+  reserveAgain(turn, job);
+  return ok(retried);
 };
 
 const isStuck = (turn: Turn, job: Job): boolean => {

@@ -41,6 +41,32 @@ it("tokens a minute: what was reserved is corrected when the job has ended", asy
   expect((await post(key)).status).toBe(429);
 });
 
+it("tokens a minute: each attempt counts, and what is reserved is given back once for each end", async () => {
+  await world.ok("PUT", "/config", { jobs: { retry: { backoff_seconds: 0.1 } } });
+  const key = await limitedKey({ tokens_per_minute: 400 });
+  await present("w");
+  const leased = async () => {
+    const { jobs } = await world.ok("POST", "/api/workers/w/claim?wait=5", {});
+    return jobs[0];
+  };
+  const usage = { input_tokens: 0, output_tokens: 100 };
+  const failed = async (retryable: boolean) => {
+    const { id, lease } = await leased();
+    const error = { code: "x", message: "broke", retryable };
+    await world.ok("POST", `/api/jobs/${id}/fail`, { lease, error, usage });
+    return id;
+  };
+  expect((await post(key, { input: { max_tokens: 200 } })).status).toBe(201);
+  await failed(true);
+  const id = await failed(false);
+  expect((await post(key, { input: { max_tokens: 250 } })).detail).toMatch(/: 200 are used/);
+  await world.ok("POST", `/api/jobs/${id}/retry`);
+  expect((await post(key)).detail).toMatch(/: 40\d are used/);
+  const { lease } = await leased();
+  await world.ok("POST", `/api/jobs/${id}/complete`, { lease, result: "x", usage });
+  expect((await post(key, { input: { max_tokens: 150 } })).detail).toMatch(/: 300 are used/);
+});
+
 it("one request of any size passes while nothing is used", async () => {
   const key = await limitedKey({ tokens_per_minute: 10 });
   expect((await post(key, { input: { max_tokens: 5_000 } })).status).toBe(201);
