@@ -66,7 +66,8 @@ const batchRules = (turn: Turn): BatchRules => {
     holds: (id) => {
       const known = held.get(id);
       if (known !== undefined) return known;
-      const reason = heldByMoney(turn, turn.memory.batches.get(id)?.keyId ?? null);
+      const { status, keyId = null } = turn.memory.batches.get(id) ?? {};
+      const reason = status === "cancelling" ? "its batch was cancelled" : heldByMoney(turn, keyId);
       held.set(id, reason);
       return reason;
     },

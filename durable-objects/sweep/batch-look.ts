@@ -15,7 +15,7 @@ const REMEMBERED_MS = 30 * DAY_MS;
 const REMOVED_A_SWEEP = 100;
 
 const lookAfterMs = (turn: Turn, batch: BatchRecord): number =>
-  batch.ending !== null || batch.inProgressAt === null || turn.store.lineEnds.has(batch.id)
+  batch.status !== "in_progress" || batch.inProgressAt === null || turn.store.lineEnds.has(batch.id)
     ? BUSY_LOOK_MS
     : IDLE_LOOK_MS;
 
@@ -67,8 +67,9 @@ const endQuiet = (turn: Turn): void => {
 
 const attend = (turn: Turn, batch: BatchRecord): void => {
   if (batch.ending !== null || isEnded(batch)) return;
-  if (batch.status === "cancelling" && (batch.cancellingAt ?? 0) + CANCEL_GRACE_MS <= turn.nowAt)
-    endOpenLines(turn, batch.id, { isAtOnce: true });
+  // A line that comes back from its worker waits for nothing any more.
+  if (batch.status === "cancelling")
+    endOpenLines(turn, batch.id, { isAtOnce: (batch.cancellingAt ?? 0) + CANCEL_GRACE_MS <= turn.nowAt });
   if (batch.status !== "in_progress" || batch.expiresAt > turn.nowAt) return;
   turn.putBatch(finishLines(batch, "expired", turn.nowAt));
   endOpenLines(turn, batch.id, { isAtOnce: true, isExpired: true });

@@ -142,6 +142,26 @@ it("waits under the killswitch, goes on after it, and is cancelled at level 4", 
   await worker.stop();
 });
 
+it("that is cancelled gives a line that comes back from its worker to no other", async () => {
+  const world = await newWorld();
+  const held: Body[] = [];
+  const hold = (job: Body): null => {
+    held.push(job);
+    return null;
+  };
+  const worker = await batchWorker(world, hold, { concurrency: 4 });
+  const { id } = await begin(world, numbered(3));
+  await eventually(() => expect(held.length).toBe(3));
+  await world.ok("POST", `/api/batches/${id}/cancel`);
+  await world.ok("POST", "/killswitch", { level: 1 });
+  expect(await own(world, id)).toMatchObject({ status: "cancelling", running: 0, waiting: 3 });
+  await world.ok("DELETE", "/killswitch?resume_all=true");
+  await alarm(world);
+  expect(await whenIs(world, id, "cancelled")).toMatchObject({ completed: 0, cancelled: 3 });
+  expect(held.length).toBe(3);
+  await worker.stop();
+});
+
 it("that came under the killswitch begins when it is cleared", async () => {
   const world = await newWorld();
   const worker = await batchWorker(world, undefined);
