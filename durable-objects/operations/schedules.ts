@@ -72,8 +72,7 @@ const asMayRun = <T extends { readonly edge?: boolean | undefined }>(turn: Turn,
   mayUseEdge(turn) ? asked : { ...asked, edge: false };
 
 /** Who only pauses or resumes it changes none of its jobs. */
-const asMayChange = (turn: Turn, asked: SchedulePatch): SchedulePatch =>
-  Object.keys(asked).every((field) => field === "status") ? asked : asMayRun(turn, asked);
+const changesJobs = (asked: SchedulePatch): boolean => Object.keys(asked).some((field) => field !== "status");
 
 /** What every one of its jobs would be refused for. */
 const refuseAsked = (turn: Turn, model: string | null, files: readonly string[] = []): Result<null, Refusal> => {
@@ -135,12 +134,12 @@ export const patch = (
   turn: Turn,
   { name, patch: asked }: { name: string; patch: SchedulePatch },
 ): Result<ScheduleResource, Refusal> => {
-  const request = { name, patch: asMayChange(turn, asked) };
+  const request = { name, patch: changesJobs(asked) ? asMayRun(turn, asked) : asked };
   const found = turn.store.schedules.find(request.name);
   if (found === null) return err(notFound("schedule", request.name));
   const checked = patchSchedule(found, request.patch, turn.nowAt);
   if (!checked.ok) return checked;
-  const allowed = refuseAsked(turn, checked.value.model, request.patch.files);
+  const allowed = changesJobs(asked) ? refuseAsked(turn, checked.value.model, asked.files) : ok(null);
   if (!allowed.ok) return allowed;
   if (textLength(checked.value) > textLength(found)) {
     const room = refuseTooMany(turn, Number.POSITIVE_INFINITY);

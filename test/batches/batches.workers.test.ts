@@ -233,6 +233,8 @@ it("is seen by its client key alone, whose models and money hold for its lines",
   expect((await stranger.get("/v1/batches")).body.data).toEqual([]);
   expect((await (await world.withKey("worker")).get(`/api/batches/${id}`)).status).toBe(403);
   expect((await (await world.withKey("viewer")).get("/api/batches")).body.total).toBe(2);
+  await world.ok("PATCH", `/api/keys/${made.id}`, { limits: { day_usd: 20 } });
+  await whenIs(client, id, "completed");
   await worker.stop();
 });
 

@@ -131,6 +131,8 @@ export const patchKey = (
   }
   const next = { ...key, name: request.name ?? key.name, limits, weight: request.weight ?? key.weight };
   putKey(turn, next);
+  // What its limits held may go on.
+  turn.isAllOpened = true;
   const detail = { name: next.name, weight: next.weight, limits: (presentKey(next).limits ?? null) as Json };
   turn.audit("key.changed", key.id, detail);
   return ok(presentKey(next));

@@ -328,4 +328,14 @@ describe("a key with limits", () => {
     expect((await put({ status: "paused" })).body.edge).toBe(true);
     expect((await put({ prompt: "ho" })).body.edge).toBe(false);
   });
+
+  it("pauses a schedule whose model it may not use, and changes nothing else of it", async () => {
+    const world = await newWorld();
+    const limits = { models: ["m1"] };
+    const { key } = await world.ok("POST", "/api/keys", { name: "limited", role: "standard", limits });
+    await create(world, { name: "others", model: "m2" });
+    const put = (change: object) => request(key, "PUT", "/api/schedules/others", change);
+    expect((await put({ status: "paused" })).status).toBe(200);
+    expect((await put({ status: "paused", prompt: "ho" })).status).toBe(403);
+  });
 });
