@@ -7,13 +7,14 @@ import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { api } from "../api.ts";
 import { plural } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
+import { TextField } from "../parts/form.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { offsetInAddress, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Time } from "../parts/time.tsx";
-import { href } from "../router.ts";
+import { href, place, refine } from "../router.ts";
 import { hasSnapshot, learning, workers as liveWorkers, modelTasks, queue } from "../state/board.ts";
-import { useLoad, useRounds, useThrottled } from "../state/load.ts";
+import { useLoad, useRounds, useSettled, useThrottled } from "../state/load.ts";
 import { ModelMatrix } from "./model-matrix.tsx";
 import { modelRows, type WantedModel, wantedModels } from "./model-table.ts";
 import { PlaceDialog } from "./place-dialog.tsx";
@@ -26,6 +27,7 @@ const REREAD_WORKERS_MS = 2_000;
 /** Columns that a table shows on any screen but a phone's. */
 const WORKERS_SHOWN = 6;
 const TASKS_SHOWN = 20;
+const TYPING_MS = 250;
 
 const Wanted = ({ wanted, onPlace }: { wanted: readonly WantedModel[]; onPlace: (model: string) => void }) =>
   wanted.length === 0 ? null : (
@@ -60,11 +62,12 @@ const newest = (read: readonly ModelTaskResource[]): readonly ModelTaskResource[
 const tellsModels = ({ loaded, on_disk, can }: WorkerResource): boolean =>
   loaded !== null || on_disk !== null || can !== null;
 
-const useModels = (offset: number) => {
+const useModels = (offset: number, find: string) => {
+  const q = useSettled(find.trim(), TYPING_MS) || undefined;
   const round = useRounds(REREAD_EVERY_MS);
   const telling = useThrottled([...liveWorkers.value.values()].filter(tellsModels).length, REREAD_WORKERS_MS);
-  const { data, error, reload } = useLoad(`models ${offset} ${round} ${telling}`, async (signal) => {
-    const page = { tells_models: "true", limit: WORKERS_SHOWN, offset, sort: "instance" } as const;
+  const { data, error, reload } = useLoad(`models ${offset} ${q} ${round} ${telling}`, async (signal) => {
+    const page = { tells_models: "true", limit: WORKERS_SHOWN, offset, q, sort: "instance" } as const;
     const [{ workers, total }, { tasks }] = await Promise.all([
       learning(api.workers.list(page, { signal })),
       api.models.tasks({ limit: TASKS_SHOWN }, { signal }),
@@ -84,7 +87,8 @@ const NoModels = () => (
 
 export const Models = () => {
   const offset = offsetInAddress();
-  const { data, error, reload, workers, tasks } = useModels(offset);
+  const find = place.value.query.get("find") ?? "";
+  const { data, error, reload, workers, tasks } = useModels(offset, find);
   const [placing, setPlacing] = useState<string | null>(null);
   const rows = modelRows(workers, tasks);
   return (
@@ -101,7 +105,16 @@ export const Models = () => {
       <Problem error={error} retry={reload} />
       {((data === null && error === null) || !hasSnapshot.value) && <Loading what="the models" />}
       <Wanted wanted={wantedModels(queue.value)} onPlace={setPlacing} />
-      {data?.total === 0 && <NoModels />}
+      {data !== null && (data.total > WORKERS_SHOWN || find !== "") && (
+        <search class="filters">
+          <TextField
+            label="Find by name, provider, tag or model"
+            value={find}
+            onInput={(next) => refine({ find: next, offset: null })}
+          />
+        </search>
+      )}
+      {data?.total === 0 && (find === "" ? <NoModels /> : <Empty title="No worker matches." />)}
       {rows.length > 0 && <ModelMatrix rows={rows} workers={workers} onDone={reload} />}
       {data !== null && rows.length === 0 && workers.length > 0 && <Empty title="These workers have no models yet." />}
       {data !== null && data.total > WORKERS_SHOWN && (

@@ -147,6 +147,13 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
     await page.getByText("205–208 of 208 workers").waitFor();
     const heads = page.getByRole("table", { name: "Models and workers" }).getByRole("columnheader").getByRole("link");
     expect(await heads.allTextContents()).toEqual(["heap-203", "heap-204", "rack", "studio"]);
+    // Who has it is found without turning pages.
+    await page.getByLabel("Find by name, provider, tag or model").fill("qwen3");
+    await expect.poll(() => heads.allTextContents()).toEqual(["studio"]);
+    await page.reload();
+    await expect.poll(() => heads.allTextContents()).toEqual(["studio"]);
+    await page.getByLabel("Find by name, provider, tag or model").fill("nobody");
+    await page.getByText("No worker matches.").waitFor();
     expect(faults()).toEqual([]);
   }, 60_000);
 
