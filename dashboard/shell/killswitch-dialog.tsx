@@ -97,7 +97,7 @@ export const ClearDialog = ({ onClose }: { onClose: () => void }) => {
       <p>Dispatch, schedules and new jobs return to normal.</p>
       <Check
         label="Resume the workers it paused"
-        hint="Workers that were already paused stay paused. Without this, each worker is resumed on its own page."
+        hint="Workers that were already paused stay paused. Without this, workers are resumed on the page Fleet."
         value={resumesAll}
         onInput={setResumesAll}
       />
