@@ -44,11 +44,15 @@ const Row = ({ entry }: { entry: AuditEntryResource }) => (
     <td class="cell-when">
       <Time at={entry.at} as="full" />
     </td>
-    <td class="cell-wide" title={entry.actor.key_id ?? "the service itself"}>
+    <td class="cell-roomy" title={entry.actor.key_id ?? "the service itself"}>
       {entry.actor.name}
     </td>
     <td class="cell-main">
       <strong>{entry.action}</strong> {entry.target}
+      <span class="narrow-only">
+        {" "}
+        by <strong>{entry.actor.name}</strong>
+      </span>
       <Detail detail={entry.detail} />
     </td>
   </tr>
@@ -56,7 +60,7 @@ const Row = ({ entry }: { entry: AuditEntryResource }) => (
 
 const COLUMNS: readonly Column[] = [
   { title: "When" },
-  { title: "Who", class: "cell-wide cell-who" },
+  { title: "Who", class: "cell-roomy cell-who" },
   { title: "What" },
 ];
 
