@@ -110,7 +110,7 @@ const Row = ({ job, selection, onOpen }: RowProps) => (
     </td>
     <td class="num cell-wide cell-mid">{isOpen(job.status) || job.finished_at !== null ? <Took job={job} /> : "–"}</td>
     <td class="num cell-wide">{job.cost_usd === null ? <span class="dim">–</span> : usd(job.cost_usd)}</td>
-    <td class="num cell-when">
+    <td class="num cell-when cell-roomy">
       <Time at={job.created_at} />
     </td>
   </tr>
@@ -124,7 +124,7 @@ const COLUMNS: readonly Column[] = [
   { title: "Worker", class: "cell-wide" },
   { title: "Took", class: "num cell-wide cell-mid" },
   { title: "Cost", class: "num cell-wide" },
-  { title: "Created", class: "num cell-when" },
+  { title: "Created", class: "num cell-when cell-roomy" },
 ];
 
 const CHECK_COLUMN: Column = { title: "Selected", class: "cell-check", isUnseen: true };

@@ -64,6 +64,17 @@ const squeezed = (page: Page): Promise<string[]> =>
     LEAST_SHARE,
   );
 
+/** Columns that are left out at this width, and are missing in the line below the table that names such. */
+const unsaid = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>(".table-hides")].flatMap((says) =>
+      [...(says.closest(".table-box")?.querySelectorAll<HTMLElement>("th[scope=col]") ?? [])]
+        .filter((head) => head.offsetWidth === 0 && head.querySelector(".visually-hidden") === null)
+        .filter((head) => !says.innerText.includes(head.textContent ?? ""))
+        .map((head) => `the column "${head.textContent}" is left out without a word`),
+    ),
+  );
+
 /** Texts in a table that stand over their neighbours, beside or below. */
 const spilling = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
@@ -146,6 +157,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
         findings.push(...(await overflowing(page)).map((part) => `${name}: ${part} is wider than its place`));
         findings.push(...(await spilling(page)).map((cell) => `${name}: ${cell}`));
         findings.push(...(await wideFields(page)).map((field) => `${name}: ${field}`));
+        findings.push(...(await unsaid(page)).map((column) => `${name}: ${column}`));
         findings.push(...(await cutForGood(page)).map((text) => `${name}: ${text}`));
         findings.push(...(await cutInCharts(page)).map((words) => `${name}: ${words}`));
         if (device === "tablet") findings.push(...(await squeezed(page)).map((cell) => `${name}: ${cell}`));
