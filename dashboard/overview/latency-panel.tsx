@@ -50,7 +50,7 @@ const speed = (tokens: number): string => count(Math.round(tokens));
 
 const LatencyRow = ({ name, row }: { name: string; row: Omit<Row, "value"> }) => (
   <tr>
-    <td>{name}</td>
+    <td class="cell-name">{name}</td>
     <td class="num">{count(row.jobs)}</td>
     <td class="num">
       <Figures of={row.queue_wait_ms} as={duration} />

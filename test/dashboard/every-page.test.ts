@@ -14,6 +14,8 @@ const PHONE = { width: 390, height: 844 };
 /** What a reader who zooms a desktop to 400 % has left (WCAG 1.4.10). */
 const ZOOMED = { width: 320, height: 640 };
 const TABLET = { width: 820, height: 1180 };
+/** Of a small laptop, and of half a large screen: all columns are shown, in less than their usual width. */
+const WINDOW_WIDTHS = [1024, 1100];
 const DESKTOP = { width: 1360, height: 900 };
 
 interface Finding {
@@ -167,6 +169,16 @@ describe.skipIf(lacksBrowser())("every page", () => {
         const dark = await seriousFindings(page, ABOUT_COLOURS);
         findings.push(...dark.map((finding) => `${name} in the dark theme: ${finding}`));
         await page.emulateMedia({ colorScheme: "light" });
+        if (device === "desktop") {
+          for (const narrower of WINDOW_WIDTHS) {
+            await page.setViewportSize({ ...viewport, width: narrower });
+            const shown = await widthOf(page);
+            if (shown > narrower) findings.push(`${name}: ${shown} px wide in a window of ${narrower}`);
+            const wide = await overflowing(page);
+            findings.push(...wide.map((part) => `${name}: ${part} is wider than its place of ${narrower}`));
+          }
+          await page.setViewportSize(viewport);
+        }
         if (device !== "phone") continue;
         await page.setViewportSize(ZOOMED);
         const zoomed = await widthOf(page);
@@ -305,8 +317,17 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
     metadata: { name: "Texts for the autumn catalogue of the north. ".repeat(4) },
   };
   const { id: batch } = await call<{ id: string }>("POST", "/v1/batches", asked);
+  const works = async (provider: string): Promise<void> => {
+    await call("POST", "/presence", { instance: `${provider}-box`, provider, tags: "gpu" });
+    const asked = { prompt: "Costs", provider, model: "m".repeat(64) };
+    const { id, lease } = await call<{ id: string; lease: number }>("POST", "/dispatch", asked);
+    await call("POST", `/api/jobs/${id}/complete`, { lease, result: "Done", cost_usd: 0.25 });
+  };
+  await works("a-provider-with-a-name-of-sixty-four-characters-is-still-allowed");
   const long = { instance: `${"rack.".repeat(25)}box`, provider: "vllm", tags: `gpu,${longTag}`, concurrency: 1000 };
   await call("POST", "/presence", long);
+  // The router has another one to choose from.
+  await call("POST", "/presence", { ...long, instance: `${"shelf.".repeat(20)}box`, concurrency: 1 });
   const { id: given } = await call<{ id: string }>("POST", "/api/jobs", { prompt: "Taken", provider: "vllm" });
   await call("POST", `/api/workers/${long.instance}/pause`, { reason: "r".repeat(200) });
   const longProvider = "p".repeat(64);
