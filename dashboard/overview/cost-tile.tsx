@@ -35,7 +35,7 @@ export const CostTile = ({ activity: { total, series, period }, budgets: { data,
         <>
           in the {lastOf(period)}
           {data !== null && data.unpriced_jobs > 0 && (
-            <span class="tone-caution"> · {plural(data.unpriced_jobs, "job")} of unknown price</span>
+            <span class="tone-caution"> · {plural(data.unpriced_jobs, "job")} of unknown price today</span>
           )}
         </>
       }

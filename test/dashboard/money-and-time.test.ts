@@ -59,6 +59,9 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await page.getByLabel("Counted in the cost").selectOption({ label: "at any time" });
     await page.waitForURL((url) => !url.hash.includes("unpriced_since"));
     expect(await page.getByRole("table", { name: "Jobs" }).locator("tbody tr").count()).toBe(1);
+    // The tile's other figure is of the chosen span.
+    await page.goto(`${world.server.url}/#/`);
+    await page.getByText("1 job of unknown price today").waitFor();
     expect(faults()).toEqual([]);
   });
 
@@ -97,7 +100,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await worker.complete(id, "done", { usage: { input_tokens: 1, output_tokens: 1 }, cost_usd: 0.9 });
     const { page, faults } = await world.open("");
     const tile = page.getByRole("region", { name: "Cost and budget" });
-    await tile.getByText(/^Acme today: /).waitFor();
+    await tile.getByText(/^acme today: /).waitFor();
     expect(await tile.locator(".budget-bar").count()).toBe(1);
     expect(faults()).toEqual([]);
   });

@@ -59,22 +59,25 @@ interface Limit {
   readonly limit: number;
 }
 
-const limitsOf = (of: string, budget: BudgetState, spentToday: number): Limit[] =>
+/** A provider's name stands as it is written in the config. */
+const limitsOf = (provider: string | null, budget: BudgetState, spentToday: number): Limit[] =>
   [
-    { name: `${of}today`, spent: spentToday, limit: budget.day_usd },
-    { name: `${of}this month`, spent: budget.month_spent_usd, limit: budget.month_usd },
+    { name: provider === null ? "Today" : `${provider} today`, spent: spentToday, limit: budget.day_usd },
+    {
+      name: provider === null ? "This month" : `${provider} this month`,
+      spent: budget.month_spent_usd,
+      limit: budget.month_usd,
+    },
   ].filter((one): one is Limit => one.limit !== null);
 
 const shareOf = ({ spent, limit }: Limit): number => (limit === 0 ? Number.POSITIVE_INFINITY : spent / limit);
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** For the overview: the budget that is nearest to its end, the tenant's or a provider's. `spentToday` may be newer than the rest. */
 export const BudgetGlance = ({ budgets, spentToday }: { budgets: BudgetStates; spentToday: number }) => {
   const { budget, provider_budgets } = budgets;
   const limits = [
-    ...limitsOf("", budget, spentToday),
-    ...provider_budgets.flatMap((one) => limitsOf(`${one.provider} `, one, one.day_spent_usd)),
+    ...limitsOf(null, budget, spentToday),
+    ...provider_budgets.flatMap((one) => limitsOf(one.provider, one, one.day_spent_usd)),
   ];
   const [nearest] = limits.sort((one, other) => shareOf(other) - shareOf(one));
   if (nearest === undefined) return null;
@@ -82,7 +85,7 @@ export const BudgetGlance = ({ budgets, spentToday }: { budgets: BudgetStates; s
   const paces = [budget, ...provider_budgets].flatMap(({ reached_at_pace: at }) => (at === null ? [] : [at]));
   return (
     <>
-      <BudgetBar {...nearest} name={capital(nearest.name)} />
+      <BudgetBar {...nearest} />
       {budget.reached && <Reached />}
       {closed.map(({ provider }) => (
         <Blocks key={provider} provider={provider} />
