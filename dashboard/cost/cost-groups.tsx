@@ -5,6 +5,7 @@ import { count, plural, usd } from "../format.ts";
 import { Share } from "../parts/charts/share.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { href } from "../router.ts";
+import type { Filter } from "../state/job-filter.ts";
 import type { NameOf } from "../state/key-names.ts";
 import { csvOf, download } from "./csv.ts";
 
@@ -20,22 +21,35 @@ const columnsOf = (by: string): readonly Column[] => [
 ];
 
 /** The job list's filter for a group; null for the group without a value. */
-const filterOf = (by: string, value: string | null): Record<string, string> =>
+const filterOf = (by: string, value: string | null): Filter =>
   value === null || by.startsWith("metadata.") ? {} : { [by === "provider" ? "ran_provider" : by]: value };
 
+type Span = Pick<CostByGroup, "from" | "to">;
+
 /** The job list's filter for the jobs that a cost counts as of unknown price. */
-export const unpricedIn = ({ from, to }: Pick<CostByGroup, "from" | "to">): Record<string, string> => ({
+export const unpricedIn = ({ from, to }: Span): Record<string, string> => ({
   unpriced: "true",
   unpriced_since: from,
   unpriced_until: to,
 });
 
-const Value = ({ value, nameOf }: { value: string | null; nameOf: NameOf }) => {
+/** What a group's cost is of, the most expensive first; the list knows when a job was created, not when it ended. */
+export const JobsLink = ({ filter, span: { from, to }, name }: { filter: Filter; span: Span; name: string }) => (
+  <a
+    title="Its jobs that were created in this span, most expensive first"
+    href={href(["jobs"], { ...filter, since: from, until: to, sort: "cost_usd" })}
+  >
+    {name}
+  </a>
+);
+
+const Value = ({ value, groups, nameOf }: { value: string | null; groups: CostByGroup; nameOf: NameOf }) => {
   if (value === null) return <span class="dim">none</span>;
   const name = nameOf(value);
+  const filter = filterOf(groups.by, value);
   return (
     <>
-      {name}
+      {Object.keys(filter).length === 0 ? name : <JobsLink filter={filter} span={groups} name={name} />}
       {name !== value && <code class="row-note dim">{value}</code>}
     </>
   );
@@ -47,21 +61,21 @@ interface RowProps {
   readonly nameOf: NameOf;
 }
 
-const GroupRow = ({ row, groups: { by, from, to, total_usd: totalUsd }, nameOf }: RowProps) => (
+const GroupRow = ({ row, groups, nameOf }: RowProps) => (
   <tr>
     <td class="cell-name">
-      <Value value={row.value} nameOf={nameOf} />
+      <Value value={row.value} groups={groups} nameOf={nameOf} />
     </td>
     <td class="num">{usd(row.usd)}</td>
     <td class="cell-wide cell-mid">
-      <Share part={row.usd} of={totalUsd} />
+      <Share part={row.usd} of={groups.total_usd} />
     </td>
     <td class="num">
       {count(row.jobs)}
       {row.unpriced_jobs > 0 && (
         <a
           class="row-note tone-caution"
-          href={href(["jobs"], { ...filterOf(by, row.value), ...unpricedIn({ from, to }) })}
+          href={href(["jobs"], { ...filterOf(groups.by, row.value), ...unpricedIn(groups) })}
         >
           {count(row.unpriced_jobs)} of unknown price
         </a>

@@ -4,16 +4,19 @@ import type { CostByProvider } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
 import { Share } from "../parts/charts/share.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { JobsLink } from "./cost-groups.tsx";
 
 type Provider = CostByProvider["providers"][number];
 
-const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) => (
+const Rows = ({ provider, costs }: { provider: Provider; costs: CostByProvider }) => (
   <>
     <tr class="row-group">
-      <th scope="row">{provider.provider}</th>
+      <th scope="row">
+        <JobsLink filter={{ ran_provider: provider.provider }} span={costs} name={provider.provider} />
+      </th>
       <td class="num">{usd(provider.usd)}</td>
       <td class="cell-wide cell-mid">
-        <Share part={provider.usd} of={totalUsd} />
+        <Share part={provider.usd} of={costs.total_usd} />
       </td>
       <td class="num">
         {count(provider.jobs)}
@@ -26,10 +29,20 @@ const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) 
     </tr>
     {provider.models.map((model) => (
       <tr key={model.model ?? ""}>
-        <td class="cell-sub">{model.model ?? "no model named"}</td>
+        <td class="cell-sub">
+          {model.model === null ? (
+            "no model named"
+          ) : (
+            <JobsLink
+              filter={{ ran_provider: provider.provider, model: model.model }}
+              span={costs}
+              name={model.model}
+            />
+          )}
+        </td>
         <td class="num">{usd(model.usd)}</td>
         <td class="cell-wide cell-mid">
-          <Share part={model.usd} of={totalUsd} />
+          <Share part={model.usd} of={costs.total_usd} />
         </td>
         <td class="num">{count(model.jobs)}</td>
         <td class="num cell-wide">{count(model.usage.input_tokens)}</td>
@@ -48,10 +61,10 @@ const COLUMNS: readonly Column[] = [
   { title: "Tokens out", class: "num cell-wide" },
 ];
 
-export const CostProviders = ({ providers, totalUsd }: { providers: readonly Provider[]; totalUsd: number }) => (
+export const CostProviders = ({ costs }: { costs: CostByProvider }) => (
   <Table name="Cost by provider and model" columns={COLUMNS}>
-    {providers.map((provider) => (
-      <Rows key={provider.provider} provider={provider} totalUsd={totalUsd} />
+    {costs.providers.map((provider) => (
+      <Rows key={provider.provider} provider={provider} costs={costs} />
     ))}
   </Table>
 );

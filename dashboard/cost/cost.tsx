@@ -91,11 +91,7 @@ const readGroups = async (by: By, query: Partial<CostQuery>, signal: AbortSignal
 const Grouped = ({ groups, providers, nameOf }: Groups) => {
   if (groups.rows.length === 0)
     return <Empty title="Nothing was spent in this span.">Costs appear here when jobs end.</Empty>;
-  return providers === null ? (
-    <CostGroups groups={groups} nameOf={nameOf} />
-  ) : (
-    <CostProviders providers={providers.providers} totalUsd={providers.total_usd} />
-  );
+  return providers === null ? <CostGroups groups={groups} nameOf={nameOf} /> : <CostProviders costs={providers} />;
 };
 
 export const Cost = () => {

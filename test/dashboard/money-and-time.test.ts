@@ -47,6 +47,8 @@ describe.skipIf(lacksBrowser())("money and time", () => {
       .filter({ hasText: "first admin key" });
     await row.getByText("$0.90").waitFor();
     await page.locator(".plot-legend").getByText("first admin key").waitFor();
+    await row.getByRole("link", { name: "first admin key" }).click();
+    await page.getByRole("row", { name: "spend" }).getByText("$0.90").waitFor();
     expect(faults()).toEqual([]);
   });
 
