@@ -82,11 +82,17 @@ describe.skipIf(lacksBrowser())("money and time", () => {
       const { id } = await call<{ id: string }>("POST", "/api/jobs", { prompt: "spend", provider: "paid" });
       await paid.complete(id, "done", { usage: { input_tokens: 1, output_tokens: 1 }, cost_usd: 0.5 });
     });
-    await call("PUT", "/config", { providers: { paid: { budget: { day_usd: 0.25 } } } });
+    await call("PUT", "/config", {
+      providers: { paid: { budget: { day_usd: 0.25 } }, spare: { budget: { day_usd: 5 } } },
+    });
     for (const prompt of ["one", "two"]) await call("POST", "/api/jobs", { prompt, provider: "paid" });
     const { page, faults } = await world.open("cost");
     await page.getByText("The budget of paid is reached: it gets no new jobs.").waitFor();
     expect(await page.getByText("At this pace no budget is reached").count()).toBe(0);
+    // Several stand in a row, so that the table of who spent it is not far down.
+    const topOf = async (provider: string) =>
+      (await page.getByRole("region", { name: `Budget of ${provider}` }).boundingBox())?.y;
+    expect(await topOf("spare")).toBe(await topOf("paid"));
     await page.getByRole("link", { name: "2 jobs that wait ask for it." }).click();
     await page.getByRole("link", { name: "two", exact: true }).waitFor();
     await page.goto(`${world.server.url}/#/`);

@@ -117,9 +117,11 @@ export const Budgets = ({ budgets }: { budgets: BudgetStates }) => {
       ) : (
         <p class="dim">No budget for all providers together; these have their own.</p>
       )}
-      {provider_budgets.map((one) => (
-        <OfProvider key={one.provider} budget={one} />
-      ))}
+      <div class="provider-budgets">
+        {provider_budgets.map((one) => (
+          <OfProvider key={one.provider} budget={one} />
+        ))}
+      </div>
       {all.every(({ reached, reached_at_pace }) => !reached && reached_at_pace === null) && (
         <p class="dim">At this pace no budget is reached before its period ends.</p>
       )}
