@@ -39,14 +39,17 @@ const fieldOf = (said: string): string | null =>
       ? said
       : null;
 
-/** Words without a field are searched in ids, prompts and errors. */
+const isStatus = (value: string | undefined): value is JobStatus => JOB_STATUSES.includes(value as JobStatus);
+
+/** Words without a field are searched in ids, prompts and errors. A state may be typed; the line then leaves it to its chip. */
 export const parseSearch = (line: string): Filter => {
   const found: Record<string, string> = {};
   const words: string[] = [];
   for (const [whole, said = "", quoted, bare, phrase, word] of line.matchAll(TOKEN)) {
     const field = fieldOf(said);
     const value = quoted ?? bare ?? "";
-    if (field !== null && value !== "") found[field] = value;
+    if (said === "status" && isStatus(value)) found.status = value;
+    else if (field !== null && value !== "") found[field] = value;
     else if (field === null) words.push(phrase ?? word ?? whole);
   }
   const q = words.join(" ").trim();
@@ -85,8 +88,6 @@ const TIMES = ["since", "until", "unpriced_since", "unpriced_until"] as const;
 
 const isTime = (name: string, value: string): boolean =>
   TIMES.some((time) => time === name) && !Number.isNaN(Date.parse(value));
-
-const isStatus = (value: string | undefined): value is JobStatus => JOB_STATUSES.includes(value as JobStatus);
 
 /** The parts of an address that the API takes as a filter. */
 export const filterIn = (query: URLSearchParams): Filter =>

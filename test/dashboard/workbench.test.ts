@@ -141,6 +141,12 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     const { page, faults } = await world.open("jobs?status=failed&range=1h");
     await page.getByLabel("Search").fill("error:bad_gateway ran:openai");
     await page.getByText("1–3 of 3 jobs").waitFor();
+    // A state that is typed is that of the chips.
+    await page.getByRole("button", { name: "all", exact: true }).click();
+    await page.getByLabel("Search").fill("error:bad_gateway ran:openai status:failed");
+    await page.getByRole("button", { name: /^failed/, pressed: true }).waitFor();
+    await expect.poll(() => page.getByLabel("Search").inputValue()).toBe("error:bad_gateway ran:openai");
+    await page.getByText("1–3 of 3 jobs").waitFor();
     await page.getByLabel("Select all on this page").check();
     await page.getByRole("button", { name: "Retry …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Retry 3 jobs" }).click();

@@ -42,9 +42,11 @@ export const SearchLine = ({ filter }: { filter: Filter }) => {
   const sent = useRef(said);
   useEffect(() => {
     if (settled === sent.current) return;
-    sent.current = formatSearch(parseSearch(settled));
+    const found = parseSearch(settled);
+    sent.current = formatSearch(found);
+    if (found.status !== undefined) setLine(sent.current);
     const gone = [...place.peek().query.keys()].filter(isSearched).map((name) => [name, null]);
-    refine({ ...Object.fromEntries(gone), ...parseSearch(settled), ...FROM_THE_START });
+    refine({ ...Object.fromEntries(gone), ...found, ...FROM_THE_START });
   }, [settled]);
   // Follows a link or a view that changed the address, unless the line itself changed it.
   useEffect(() => {

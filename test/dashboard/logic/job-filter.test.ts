@@ -41,6 +41,12 @@ describe("the search line", () => {
     expect(parseSearch("  ")).toEqual({});
   });
 
+  it("takes a state that is typed, which the line does not say again", () => {
+    expect(parseSearch("late status:failed tag:eu")).toEqual({ q: "late", status: "failed", tag: "eu" });
+    expect(formatSearch(parseSearch("late status:failed tag:eu"))).toBe("late tag:eu");
+    expect(parseSearch("status:lost")).toEqual({ q: "status:lost" });
+  });
+
   it("knows a mistyped field, and what was probably meant", () => {
     expect(mistypedField("eror:500")).toEqual({ said: "eror", nearest: "error" });
     expect(mistypedField("colour:red")).toEqual({ said: "colour", nearest: null });
