@@ -17,16 +17,25 @@ const OTHERS = [
   "SERVICE_TARGET_ROOT_KEY",
 ];
 
+/** A provider's key whose name is not in capital letters is read by nobody. */
+const PROVIDER_KEY = /^PROVIDER_.+_KEY$/i;
+
 /** One line for each; values may be secrets and are not repeated. */
 export const unknownNames = (usage: string, env: NodeJS.ProcessEnv): string[] => {
   const named = usage.match(/\bSERVICE_[A-Z_]+\b/g) ?? [];
   // What all names begin with would make them alike.
   const known = ["PORT", ...named, ...OTHERS].map((name) => name.replace(PREFIX, ""));
-  const given = Object.keys(env).filter((name) => name.startsWith(PREFIX) && env[name] !== "");
+  const given = Object.keys(env).filter((name) => env[name] !== "");
   return given.flatMap((name) => {
-    const word = name.slice(PREFIX.length);
-    const meant = word !== "PORT" && known.includes(word) ? null : nearestOf(word, known);
-    if (meant === null) return [];
-    return `${name} is no setting and changes nothing: did you mean ${meant === "PORT" ? meant : PREFIX + meant}?`;
+    const meant = name.startsWith(PREFIX) ? meantBy(name.slice(PREFIX.length), known) : keyMeantBy(name);
+    return meant === null || meant === name ? [] : `${name} is no setting and changes nothing: did you mean ${meant}?`;
   });
 };
+
+const meantBy = (word: string, known: readonly string[]): string | null => {
+  const meant = word !== "PORT" && known.includes(word) ? word : nearestOf(word, known);
+  return meant === null || meant === "PORT" ? meant : PREFIX + meant;
+};
+
+const keyMeantBy = (name: string): string | null =>
+  PROVIDER_KEY.test(name) ? name.toUpperCase().replace(/[^A-Z0-9]/g, "_") : null;

@@ -14,6 +14,8 @@ test.each([
   ["SERVICE_HOSTNAME", "SERVICE_HOST"],
   ["SERVICE_LOG_FORMAT", "SERVICE_LOG"],
   ["SERVICE_PORT", "PORT"],
+  ["PROVIDER_openai_KEY", "PROVIDER_OPENAI_KEY"],
+  ["provider_together-ai_key", "PROVIDER_TOGETHER_AI_KEY"],
 ])("%s is said to be no setting, with the name that is meant, and without its value", (given, meant) => {
   expect(unknownNames(USAGE, { [given]: "hunter2" })).toEqual([
     `${given} is no setting and changes nothing: did you mean ${meant}?`,
@@ -23,7 +25,15 @@ test.each([
 test("settings of every process, other people's variables and empty ones are not spoken of", () => {
   const known = USAGE.match(/\bSERVICE_[A-Z_]+\b/g) ?? [];
   const others = ["SERVICE_API_URL", "SERVICE_CONFIG_URL", "SERVICE_SIGNING_SECRET_ALSO", "SERVICE_STARTED_AGAIN"];
-  const theirs = ["SERVICE_NAME", "SERVICE_VERSION", "SERVICE_RESULT", "SERVICE_SERVICE_PORT", "PORT", "PATH"];
+  const theirs = [
+    "SERVICE_NAME",
+    "SERVICE_VERSION",
+    "SERVICE_RESULT",
+    "SERVICE_SERVICE_PORT",
+    "PORT",
+    "PROVIDER_OPENAI_KEY",
+    "PATH",
+  ];
   const given = [...known, ...others, ...theirs].map((name) => [name, "1"]);
   expect(unknownNames(USAGE, { ...Object.fromEntries(given), SERVICE_DATA_DR: "" })).toEqual([]);
 });
