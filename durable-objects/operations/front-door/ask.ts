@@ -181,9 +181,9 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
     keep();
     return presented(admitTo(turn, created, choice));
   }
-  const mayWait = !isOptional(request.api) || isOnlyFull(turn.memory.fleet, routeRequest(turn, created.job), policy);
-  if (!mayWait) return err({ code: "api_not_offered", api: request.api });
-  if (created.job.queueUntilAt === turn.nowAt) return err(refusedAtOnce(turn, created.job));
+  const isOffered = !isOptional(request.api) || isOnlyFull(turn.memory.fleet, routeRequest(turn, created.job), policy);
+  if (!isOffered) return err({ code: "api_not_offered", api: request.api });
+  if (!mayWait(turn, created.job)) return err(refusedAtOnce(turn, created.job));
   const grouped = refuseGroups(turn, [created.job.groupKey]);
   if (!grouped.ok) return grouped;
   keep();
@@ -212,7 +212,6 @@ const firstTaken = (
 ): Result<{ created: Decision; policy: RoutePolicy }, Refusal> => {
   const policy = routePolicy(turn);
   const tried: Tried[] = unknown.map((model) => ({ model, provider: null, code: "model_not_found" }));
-  const isTaken = request.queueMs === 0 ? isTakenNow : isTakenBySomebody;
   let first: Decision | null = null;
   let refused: Refusal | null = null;
   for (const [at, choice] of choices.entries()) {
@@ -223,6 +222,7 @@ const firstTaken = (
       turn.nowAt,
       turn.caller,
     );
+    const isTaken = mayWait(turn, created.job) ? isTakenBySomebody : isTakenNow;
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) refused ??= budget.error;
     else if (left.length + tried.length === 0 || isTaken(turn, created.job, policy)) return ok({ created, policy });
@@ -232,6 +232,9 @@ const firstTaken = (
   if (first !== null) return ok({ created: first, policy });
   return err(refused ?? { code: "model_not_found", model: request.model, known: [] });
 };
+
+/** Not where the request, or the config, says 0 seconds. */
+const mayWait = ({ nowAt }: Turn, { queueUntilAt }: Job): boolean => queueUntilAt !== nowAt;
 
 /** The request does not wait: the refusal that waiting would have ended with. */
 const refusedAtOnce = (turn: Turn, job: Job): Refusal => {

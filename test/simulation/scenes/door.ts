@@ -7,6 +7,9 @@ import { ALIVE, ANSWERS, asking, complete, configure, create, present, read, sta
 const ask = (scene: Scene, id: string, more: Record<string, unknown> = {}) =>
   scene.done(scene.admin, "ask", asking(id, more));
 
+const EITHER = { aliases: { either: [{ model: "m" }, { model: "n" }] } };
+const NEXT = { instance: "next", models: ["n"] };
+
 export const SCENES_OF_THE_DOOR: readonly Shown[] = [
   {
     what: "a request waits in the queue for as long as it says",
@@ -20,6 +23,19 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
       const ended = await read(scene, "r");
       assert.deepEqual([ended.status, ended.error?.code], ["failed", "queue_timeout"]);
       assert.match(ended.error?.message ?? "", /is set to take no jobs/);
+    },
+  },
+  {
+    what: "a request that may not wait, by its own word or the config's, goes to the next model that has room",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, front_door: { ...EITHER, queue_seconds: 0 } });
+      await present(scene, ANSWERS);
+      await present(scene, { ...ANSWERS, ...NEXT, concurrency: 2 });
+      await ask(scene, "first", { model: "either" });
+      for (const [id, queueMs] of Object.entries({ said: 0, configured: null })) {
+        await ask(scene, id, { model: "either", queueMs });
+        assert.equal((await read(scene, id)).assigned_worker, "next");
+      }
     },
   },
   {
