@@ -2,7 +2,7 @@
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
 import { giveUpWaiting, moveOn, waitedInVain } from "../../domain/front-door/front-door.ts";
-import type { Job } from "../../domain/job/job.ts";
+import type { Decision, Job } from "../../domain/job/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/job/lease.ts";
 import { makeReady } from "../../domain/job/queue-place.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
@@ -43,10 +43,16 @@ const attendPending = (turn: Turn, job: Job): void => {
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
   const error = waitedInVain(job, waitingReason(turn, job, policy) ?? "its time was over", isFull);
-  // It has waited for a free place, and does not wait for a second one.
   const next = nextChoice(turn, job, error, null, isFull ? isTakenNow : isTakenBySomebody);
-  turn.record(job, next ?? giveUpWaiting(job, error, turn.nowAt));
+  if (next === null) turn.record(job, giveUpWaiting(job, error, turn.nowAt));
+  else turn.record(job, isFull ? withoutWaiting(next, job) : next);
 };
+
+/** It has waited for a free place, and does not wait for a second one, which others may take before it. */
+const withoutWaiting = (next: Decision, { queueUntilAt }: Job): Decision => ({
+  ...next,
+  job: { ...next.job, queueUntilAt },
+});
 
 /** Too many groups wait: it is looked at again when some of them may have run. */
 const waitForAGroup = (turn: Turn, job: Job): void => {

@@ -39,6 +39,22 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
     },
   },
   {
+    what: "of requests that have waited for a full model together, those that find no room at the next one wait no more",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, front_door: EITHER });
+      await present(scene, ANSWERS);
+      await present(scene, { ...ANSWERS, ...NEXT });
+      await ask(scene, "first", { model: "either" });
+      for (const id of ["a", "b", "c"]) await ask(scene, id, { model: "either", queueMs: 3_000 });
+      await scene.pass(3_000);
+      const ended = await Promise.all(["a", "b", "c"].map((id) => read(scene, id)));
+      assert.deepEqual(
+        ended.map(({ status, error }) => `${status} ${error?.code}`),
+        ["assigned queue_timeout", "failed queue_timeout", "failed queue_timeout"],
+      );
+    },
+  },
+  {
     what: "a stream waits for its first word for as long as the tenant says, then goes to another worker",
     shown: async (scene) => {
       await configure(scene, { ...ALIVE, front_door: { first_token_seconds: 6 } });
