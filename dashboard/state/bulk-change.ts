@@ -19,13 +19,13 @@ export const mayChange = (action: BulkAction, status: string | undefined): boole
 type Changed = Pick<LiveJob, "status" | "api" | "assigned_worker">;
 
 /**
- * A client's request and a batch's line are answered once: they are not tried again. A leased job is only where its
- * worker is lost.
+ * A client's request and a batch's line that have failed were answered, and are not tried again. A leased job is only
+ * where its worker is lost.
  */
 export const mayChangeJob = (action: BulkAction, job: Changed, lost: ReadonlySet<string>): boolean => {
   if (!mayChange(action, job.status)) return false;
   if (action !== "retry") return true;
-  return job.api === null && (job.status === "failed" || lost.has(job.assigned_worker ?? ""));
+  return job.status === "failed" ? job.api === null : lost.has(job.assigned_worker ?? "");
 };
 
 export interface FilteredCount {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { QueueView } from "../../../contract/jobs/insight.ts";
 import type { LiveJob } from "../../../contract/live.ts";
 import { clearBoard, queue } from "../../../dashboard/state/board.ts";
-import { changePart, countParts } from "../../../dashboard/state/bulk-change.ts";
+import { changePart, countParts, mayChangeJob } from "../../../dashboard/state/bulk-change.ts";
 import { ownersIn, reasonOf } from "../../../dashboard/state/waiting.ts";
 
 const asks = { provider: null, model: null, tags: ["gpu"], api: null };
@@ -54,6 +54,22 @@ describe("why a job waits", () => {
     expect(reasonOf(waiting(`the day's budget is reached; it resets at ${soon}`))).toBe("every worker is at capacity");
   });
 });
+
+it.each([
+  ["a job", null, [true, true, false]],
+  ["a batch's line", "chat/completions", [false, true, false]],
+] as const)(
+  "%s may be retried as the service allows it: failed, held by a lost worker, held by another",
+  (_, api, may) => {
+    const lost = new Set(["gone"]);
+    const jobs = [
+      { status: "failed", assigned_worker: "gone" },
+      { status: "running", assigned_worker: "gone" },
+      { status: "running", assigned_worker: "here" },
+    ] as const;
+    expect(jobs.map((job) => mayChangeJob("retry", { ...job, api }, lost))).toEqual(may);
+  },
+);
 
 describe("a change of many jobs", () => {
   afterEach(() => vi.unstubAllGlobals());
