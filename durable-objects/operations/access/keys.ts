@@ -131,11 +131,20 @@ export const patchKey = (
   }
   const next = { ...key, name: request.name ?? key.name, limits, weight: request.weight ?? key.weight };
   putKey(turn, next);
-  // What its limits held may go on.
-  turn.isAllOpened = true;
+  if (request.limits !== undefined) openBatchesOf(turn, key);
   const detail = { name: next.name, weight: next.weight, limits: (presentKey(next).limits ?? null) as Json };
   turn.audit("key.changed", key.id, detail);
   return ok(presentKey(next));
+};
+
+/** What the key's limits held may go on. Nothing else waits for them, and all that waits costs too much to look at. */
+const openBatchesOf = (turn: Turn, { id: keyId }: KeyRecord): void => {
+  const { batches, queue } = turn.memory;
+  const own = new Set([...batches.values()].filter((batch) => batch.keyId === keyId).map(({ id }) => id));
+  for (const id of own) turn.effects.batches.add(id);
+  if (own.size === 0) return;
+  for (const { key, requirements } of queue.groups.values())
+    if (requirements.batch !== null && own.has(requirements.batch)) turn.openedGroups.add(key);
 };
 
 /** Jobs of a key with a limit on jobs are counted from now on. */
