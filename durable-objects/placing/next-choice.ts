@@ -27,6 +27,10 @@ export const isTakenNow = (turn: Turn, job: Job, policy = routePolicy(turn)): bo
 export const isTakenBySomebody = (turn: Turn, job: Job, policy = routePolicy(turn)): boolean =>
   isTakenNow(turn, job, policy) || isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
 
+/** Why a model that is not taken is passed over. */
+export const passedOver = (turn: Turn, job: Job, policy = routePolicy(turn)): string =>
+  isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy) ? "queue_timeout" : "no_eligible_workers";
+
 /** The job with its next model; null if it has none, or may not be asked again. */
 export const nextChoice = (
   turn: Turn,
@@ -47,7 +51,7 @@ export const nextChoice = (
       turn.nowAt,
     );
     if (isTaken(turn, decided.job)) return decided;
-    tried.push({ model: choice.model, provider: choice.provider, code: "no_eligible_workers" });
+    tried.push({ model: choice.model, provider: choice.provider, code: passedOver(turn, decided.job) });
   }
   return null;
 };

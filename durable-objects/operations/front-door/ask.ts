@@ -15,7 +15,7 @@ import type { Json } from "../../../domain/words/json.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
-import { isTakenBySomebody, isTakenNow, triedOf } from "../../placing/next-choice.ts";
+import { isTakenBySomebody, isTakenNow, passedOver, triedOf } from "../../placing/next-choice.ts";
 import { admit, admitTo, chooseFor } from "../../placing/place-job.ts";
 import { refuseBacklog, refuseGroups } from "../../placing/room.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
@@ -227,7 +227,7 @@ const firstTaken = (
     if (!budget.ok) refused ??= budget.error;
     else if (left.length + tried.length === 0 || isTaken(turn, created.job, policy)) return ok({ created, policy });
     else first ??= created;
-    tried.push(triedOf(created.job, budget.ok ? "no_eligible_workers" : budget.error.code));
+    tried.push(triedOf(created.job, budget.ok ? passedOver(turn, created.job, policy) : budget.error.code));
   }
   if (first !== null) return ok({ created: first, policy });
   return err(refused ?? { code: "model_not_found", model: request.model, known: [] });

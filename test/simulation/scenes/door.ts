@@ -34,7 +34,8 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
       await ask(scene, "first", { model: "either" });
       for (const [id, queueMs] of Object.entries({ said: 0, configured: null })) {
         await ask(scene, id, { model: "either", queueMs });
-        assert.equal((await read(scene, id)).assigned_worker, "next");
+        const { assigned_worker, tried } = await read(scene, id);
+        assert.deepEqual([assigned_worker, tried], ["next", [{ model: "m", provider: null, code: "queue_timeout" }]]);
       }
     },
   },
