@@ -42,8 +42,8 @@ export const staleAtOf = (job: Job, { config, beats }: Memory): number | null =>
   return job.heartbeatAt + storeBeatAfterMs(thresholdMs) + thresholdMs;
 };
 
-/** As of every worker, two heartbeats may be missing. */
-const fewestMs = ({ assignedWorker }: Job): number => (isEdgeInstance(assignedWorker ?? "") ? 2 * EDGE_BEAT_MS : 0);
+/** One heartbeat may be lost, and the next one late: they have no exact time, and begin again every ten minutes. */
+const fewestMs = ({ assignedWorker }: Job): number => (isEdgeInstance(assignedWorker ?? "") ? 2.5 * EDGE_BEAT_MS : 0);
 
 export const timeoutAtOf = (job: Job, config: Config): number | null => {
   const timeoutMs = timeoutOf(config, job);
