@@ -202,7 +202,7 @@ const NOTHING_STORED: Refusal = {
 
 /**
  * The job with the first model that somebody can take, now or, if the request may wait, when a place is free; if none,
- * with the first of all.
+ * with the first whose workers are full, or the first of all.
  */
 const firstTaken = (
   turn: Turn,
@@ -213,6 +213,7 @@ const firstTaken = (
   const policy = routePolicy(turn);
   const tried: Tried[] = unknown.map((model) => ({ model, provider: null, code: "model_not_found" }));
   let first: Decision | null = null;
+  let full: Decision | null = null;
   let refused: Refusal | null = null;
   for (const [at, choice] of choices.entries()) {
     const left = choices.slice(at + 1);
@@ -227,9 +228,12 @@ const firstTaken = (
     if (!budget.ok) refused ??= budget.error;
     else if (left.length + tried.length === 0 || isTaken(turn, created.job, policy)) return ok({ created, policy });
     else first ??= created;
-    tried.push(triedOf(created.job, budget.ok ? passedOver(turn, created.job, policy) : budget.error.code));
+    const code = budget.ok ? passedOver(turn, created.job, policy) : budget.error.code;
+    if (code === "queue_timeout") full ??= created;
+    tried.push(triedOf(created.job, code));
   }
-  if (first !== null) return ok({ created: first, policy });
+  const best = full ?? first;
+  if (best !== null) return ok({ created: best, policy });
   return err(refused ?? { code: "model_not_found", model: request.model, known: [] });
 };
 

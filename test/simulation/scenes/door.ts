@@ -40,6 +40,19 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
     },
   },
   {
+    what: "a request that may not wait is told of a model that is full, also where nobody has the one before",
+    shown: async (scene) => {
+      await configure(scene, { presence: { offline_after_seconds: 30 }, front_door: EITHER });
+      await present(scene, ANSWERS);
+      await scene.pass(31_000);
+      await present(scene, { ...ANSWERS, ...NEXT });
+      await ask(scene, "first", { model: "n" });
+      const refused = await scene.ask(scene.admin, "ask", asking("second", { model: "either", queueMs: 0 }));
+      assert.ok(!refused.ok);
+      assert.deepEqual(refused.error, { code: "queue_timeout", detail: 'worker "next" is at capacity' });
+    },
+  },
+  {
     what: "of requests that have waited for a full model together, those that find no room at the next one wait no more",
     shown: async (scene) => {
       await configure(scene, { ...ALIVE, front_door: EITHER });
