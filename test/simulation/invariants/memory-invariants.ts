@@ -187,7 +187,9 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     batchRules: {
       keepFree: config.batches.keepFree,
       quietUntil: () => null,
-      backsOffUntil: (provider) => memory.batchWork.backoffs.get(provider)?.untilAt || null,
+      // A reload forgets it, and the alarm that was armed for its end looks at all batches.
+      backsOffUntil: (provider) =>
+        memory.batchWork.lookedAt === 0 ? now.alarmAt : memory.batchWork.backoffs.get(provider)?.untilAt || null,
       holds: () => null,
     },
   };

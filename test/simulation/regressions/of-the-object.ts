@@ -367,27 +367,4 @@ export const REGRESSIONS_OF_THE_OBJECT: readonly Regression[] = [
       ],
     },
   },
-  {
-    found: "the lines of a batch that come at once took more of a provider's max_concurrent than there was",
-    plan: {
-      seed: 120340,
-      steps: [
-        joined("report presence", 0.61432555, 0.20404231, 0.09890704, 0.51806113, 0.13576457),
-        step("configure", 0.26536826, 0.58912163, 0.02518162, 0.82158626, 0.84311036),
-        step("make a batch", 0.14938501, 0.72492627, 0.53721307, 0.49805278, 0.7029824),
-      ],
-    },
-  },
-  {
-    found: "a batch's line whose answer has a megabyte of quotes could never be completed",
-    plan: {
-      seed: 70000274,
-      steps: [
-        joined("report presence", 0.44422426, 0.440668, 0.38362998, 0.38560363, 0.52040322),
-        step("make a batch", 0.34043537, 0.18065408, 0.0456924, 0.01173727, 0.81019537),
-        step("claim", 0.37706922, 0.10741076, 0.22552907, 0.43633486, 0.91340193),
-        step("complete at length", 0.46826698, 0.81488615, 0.61437181, 0.91707995, 0.97137946),
-      ],
-    },
-  },
 ];

@@ -1,5 +1,6 @@
 // Every run that once found a defect: each must pass for ever.
 
+import { REGRESSIONS_OF_BATCHES } from "./of-batches.ts";
 import { REGRESSIONS_OF_MONEY } from "./of-money.ts";
 import { REGRESSIONS_OF_MOVES } from "./of-moves.ts";
 import { REGRESSIONS_OF_THE_JOURNAL } from "./of-the-journal.ts";
@@ -9,6 +10,7 @@ import type { Regression } from "./regression.ts";
 
 export const REGRESSIONS: readonly Regression[] = [
   ...REGRESSIONS_OF_THE_OBJECT,
+  ...REGRESSIONS_OF_BATCHES,
   ...REGRESSIONS_OF_MONEY,
   ...REGRESSIONS_OF_MOVES,
   ...REGRESSIONS_OF_THE_JOURNAL,
