@@ -2,7 +2,7 @@
 
 import type { Member } from "../../domain/fleet/fleet.ts";
 import { modelsTaken } from "../../domain/fleet/model-set.ts";
-import type { Worker } from "../../domain/fleet/worker.ts";
+import { pauseOf, type Worker } from "../../domain/fleet/worker.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
 import { enqueuedAt } from "../../domain/job/queue-place.ts";
@@ -72,8 +72,15 @@ const isSameOffer = (one: Worker, other: Worker): boolean =>
   one.apis === other.apis &&
   one.missingModels.length + other.missingModels.length === 0;
 
+/** After a halt whose workers stay paused nobody is, and ten thousand groups need no look. */
+const isAnybodyFree = ({ memory: { fleet }, nowAt }: Turn): boolean => {
+  const free = fleet.sets.withRoom.copy();
+  return free.keepIf((slot) => pauseOf(fleet.at(slot).worker, nowAt) === null, fleet.sets.paused).count() > 0;
+};
+
 /** Assigns groups' first jobs in queue order; a group whose first job no worker may have is skipped. */
 const assignGroups = (turn: Turn, groups: readonly Group[]): void => {
+  if (!isAnybodyFree(turn)) return;
   let policy = routePolicy(turn);
   const waiting = groups.filter((group) => headOf(turn, group) !== null);
   waiting.sort((one, other) => (isAhead(turn, one, other) ? 1 : -1));
