@@ -30,6 +30,8 @@ export interface FrontDoorFacts {
   readonly retryAfterMs?: number;
   /** What is asked next if this model cannot answer, in order. */
   readonly choices?: readonly ModelChoice[];
+  /** The hash of the secret that it came with. */
+  readonly openedWith?: string;
   /** Under which its answer is given again, unless its client leaves before. */
   readonly idempotencyKey?: string;
 }

@@ -67,6 +67,34 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     expect(await statusOf(world, other.job.id)).toMatchObject({ status: "cancelled" });
   });
 
+  it("when its key is rotated, at once or at the end of the grace; what came with the new secret goes on", async () => {
+    const world = await newWorld();
+    const client = await world.withKey("client");
+    const first = await openStream(world, client.key, "w1");
+    const named = { "idempotency-key": "ask-1" };
+    const plain = { model: "w1", messages: [{ role: "user", content: "hi" }] };
+    const waiting = post(client.key, CHAT, plain, named);
+    const unanswered = await first.worker.nextJob();
+    const path = `/api/keys/${client.keyId}/rotate`;
+    const second: string = (await world.ok("POST", path)).key;
+    expect(await first.answer.whole).toContain('"message":"the key was rotated: use the new one"');
+    expect((await waiting).status).toBe(401);
+    for (const { id } of [first.job, unanswered])
+      expect(await statusOf(world, id)).toMatchObject({ status: "cancelled", code: "invalid_api_key" });
+
+    // The same request with the new secret is a new one.
+    const again = post(second, CHAT, plain, named);
+    const repeated = await first.worker.nextJob();
+    const third: string = (await world.ok("POST", path, { grace_seconds: 1 })).key;
+    const other = await openStream(world, third, "w2");
+    expect(await statusOf(world, repeated.id)).toMatchObject({ status: "assigned" });
+    expect((await again).status).toBe(401);
+    expect(await statusOf(world, repeated.id)).toMatchObject({ status: "cancelled", code: "invalid_api_key" });
+    expect(await statusOf(world, other.job.id)).toMatchObject({ status: "running" });
+    await world.ok("POST", `/api/jobs/${other.job.id}/cancel`);
+    expect(await other.answer.whole).toContain('"code":"cancelled"');
+  }, 15_000);
+
   it("when its worker's socket has been gone for 5 s: failed after the first word, back to the queue before", async () => {
     const world = await newWorld();
     const { worker, job, answer } = await openStream(world);

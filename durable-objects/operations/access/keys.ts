@@ -234,19 +234,19 @@ export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusa
   turn.audit("key.revoked", key.id, { name: key.name });
   endOpened(turn, revoked.value);
   lockOut(turn, key.id);
-  endAsksOf(turn, key.id);
   return ok(null);
 };
 
-/** Ends the sessions and sockets that were opened with a secret that is no longer valid. */
+/** Ends the sessions, sockets and front-door requests that were opened with a secret that is no longer valid. */
 const endOpened = (turn: Turn, key: KeyRecord): void => {
   const live = liveHashes(key, turn.nowAt);
   turn.store.sessions.removeOpenedWithout(key.id, live);
   turn.effects.endedKeys.set(key.id, live);
   wakeClaims(turn, key.id);
+  endAsksOf(turn, key.id, live);
 };
 
-/** Closes sockets that were opened with an old secret whose grace has ended. */
+/** Ends what was opened with an old secret whose grace has ended. */
 export const endGraces = (turn: Turn): void => {
   for (const key of turn.store.keys.withEndedGrace(turn.nowAt)) {
     const ended = { ...key, previousUntilAt: null };

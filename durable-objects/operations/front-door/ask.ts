@@ -291,6 +291,7 @@ const toNewJob = (
       ...(request.response?.isBackground === true ? { isBackground: true as const } : {}),
       ...(request.heldBytes === undefined ? {} : { heldBytes: request.heldBytes }),
       isSessionHit: null,
+      ...(turn.caller.secretHash === undefined ? {} : { openedWith: turn.caller.secretHash }),
       ...(left.length === 0 ? {} : { choices: left.map((one) => asWished(request, one)) }),
       ...(request.idempotency === null ? {} : { idempotencyKey: request.idempotency.key }),
     },

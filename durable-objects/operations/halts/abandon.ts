@@ -3,7 +3,14 @@
 import { maxAttemptsOf } from "../../../domain/config.ts";
 import { isLeased, isWaitedFor, type Job, type JobError } from "../../../domain/job/job.ts";
 import { cancelJob } from "../../../domain/job/job-command.ts";
-import { clientClosed, keyEnded, killswitchError, slowReader, streamLost } from "../../../domain/job/job-error.ts";
+import {
+  clientClosed,
+  keyEnded,
+  killswitchError,
+  secretEnded,
+  slowReader,
+  streamLost,
+} from "../../../domain/job/job-error.ts";
 import { failBegunAnswer, failStream, loseJob } from "../../../domain/job/lease.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
@@ -76,10 +83,13 @@ export const haltFrontDoor = (turn: Turn, level: number, reason: string | null):
   return leased;
 };
 
-/** A key has ended: ends the front-door jobs that it requested. */
-export const endAsksOf = (turn: Turn, keyId: string): void => {
+/** A key, or a secret of it, has ended: ends the front-door jobs that came with none of its `live` secrets. */
+export const endAsksOf = (turn: Turn, keyId: string, live: readonly string[] = []): void => {
   for (const job of turn.store.jobs.openOfFrontDoor()) {
-    if (job.keyId === keyId) endJob(turn, job, keyEnded);
+    const { openedWith, idempotencyKey } = job.frontDoor ?? {};
+    if (job.keyId !== keyId || (live.length > 0 && (openedWith === undefined || live.includes(openedWith)))) continue;
+    if (idempotencyKey !== undefined) forgetAsk(turn, keyId, idempotencyKey);
+    endJob(turn, job, live.length === 0 ? keyEnded : secretEnded);
   }
 };
 
