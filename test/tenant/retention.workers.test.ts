@@ -94,6 +94,14 @@ describe("history.keep_texts_days", () => {
     expect([retried.status, retried.body.code]).toEqual([409, "texts_gone"]);
     const many = { action: "retry", filter: { status: "failed" } };
     expect(await world.ok("POST", "/api/jobs/bulk", many)).toMatchObject({ changed: 0, refused: { texts_gone: 1 } });
+
+    const again = async () => (await world.post(`/api/jobs/${job.id}/retry`, {})).body.code;
+    await world.ok("PATCH", `/api/jobs/${job.id}`, { priority: "high" });
+    expect(await again(), "changed, and still in the object").toBe("texts_gone");
+    expect(await world.ok("POST", "/api/jobs/bulk", many)).toMatchObject({ changed: 0, refused: { texts_gone: 1 } });
+    await ageJob(world, job.id, 60_000, ["finishedAt", "updatedAt"]);
+    await alarm(world);
+    expect(await again(), "changed, and back in history").toBe("texts_gone");
   });
 });
 

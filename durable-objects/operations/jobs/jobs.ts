@@ -206,8 +206,7 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   const found = findJob(turn, command);
   if (!found.ok) return found;
   const job = found.value;
-  if (command.archived?.job === job && command.archived.isWithoutTexts === true)
-    return err({ code: "texts_gone", id: job.id });
+  if (isWithoutTexts(turn, command, job)) return err({ code: "texts_gone", id: job.id });
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
   const grouped = refuseGroupOf(turn, decided.value.job);
@@ -216,6 +215,13 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   const retried = recordCommand(turn, command, job, decided.value);
   reserveAgain(turn, job);
   return ok(retried);
+};
+
+/** Every ordinary job begins with a prompt. One that was changed after retention is here, or in history, with an empty one. */
+const isWithoutTexts = ({ store }: Turn, { archived }: JobCommand, { id, api }: Job): boolean => {
+  const isHere = store.jobs.find(id) !== null;
+  if (!isHere && archived?.isWithoutTexts === true) return true;
+  return api === null && (isHere ? store.payloads.findStart(id, 1) : archived)?.prompt === "";
 };
 
 const isStuck = (turn: Turn, job: Job): boolean => {
