@@ -62,14 +62,17 @@ export const recordSpending = (
   cost: AttemptCost,
   endedAt = turn.nowAt,
 ): void => {
+  const provider = job.workerProvider ?? "";
+  const model = spent.model ?? job.model;
   turn.recordAttempt({
     ...measured(job, spent, cost),
     at: endedAt,
-    provider: job.workerProvider ?? "",
-    model: spent.model ?? job.model,
+    provider,
+    model,
     worker: job.assignedWorker ?? "",
     outcome,
   });
+  turn.memory.counters.tallies.noteSpent(provider, model ?? "", spent.usage, cost.costNanoUsd);
   changeBatch(turn, job, (batch) => noteSpent(batch, cost.costNanoUsd));
   charge(turn, job, endedAt, cost.costNanoUsd ?? 0);
 };
@@ -86,7 +89,10 @@ export const correctSpending = (
   if (cost.costNanoUsd === null && estimate.nanoUsd !== null) return;
   turn.recordCorrection(measured(job, spent, cost));
   changeBatch(turn, job, (batch) => noteCorrected(batch, estimate.nanoUsd, cost.costNanoUsd));
-  charge(turn, job, estimate.endedAt, (cost.costNanoUsd ?? 0) - (estimate.nanoUsd ?? 0));
+  const more = (cost.costNanoUsd ?? 0) - (estimate.nanoUsd ?? 0);
+  // A counter that falls would look like one that began again.
+  if (more > 0) turn.memory.counters.tallies.noteSpent(job.workerProvider ?? "", job.model ?? "", null, more);
+  charge(turn, job, estimate.endedAt, more);
 };
 
 export const measured = (job: PricedAttempt, { usage }: Spent, cost: AttemptCost): Correction => {

@@ -58,8 +58,6 @@ export interface EndedAttempt {
   readonly provider: string;
   readonly model: string;
   readonly outcome: "completed" | "failed";
-  readonly usage: Usage | null;
-  readonly nanoUsd: number | null;
   readonly seconds: number | null;
   readonly errorCode: string | null;
 }
@@ -77,17 +75,22 @@ export class Tallies {
     return [...this.#byName.values()];
   }
 
-  note({ provider, model, outcome, usage, nanoUsd, seconds, errorCode }: EndedAttempt): void {
+  note({ provider, model, outcome, seconds, errorCode }: EndedAttempt): void {
     const tally = this.#of(provider, model);
     tally[outcome] += 1;
-    tally.inputTokens += usage?.inputTokens ?? 0;
-    tally.outputTokens += usage?.outputTokens ?? 0;
-    tally.nanoUsd += nanoUsd ?? 0;
     if (seconds !== null) new Histogram(tally.durations).observe(seconds);
     if (errorCode === null) return;
     const isKnown = errorCode in tally.errors;
     const code = isKnown || Object.keys(tally.errors).length < MAX_ERROR_CODES ? errorCode : OTHER;
     tally.errors[code] = (tally.errors[code] ?? 0) + 1;
+  }
+
+  /** Of every attempt that spent something, however it ended. */
+  noteSpent(provider: string, model: string, usage: Usage | null, nanoUsd: number | null): void {
+    const tally = this.#of(provider, model);
+    tally.inputTokens += usage?.inputTokens ?? 0;
+    tally.outputTokens += usage?.outputTokens ?? 0;
+    tally.nanoUsd += nanoUsd ?? 0;
   }
 
   /** A completed attempt's wait, run and speed. */

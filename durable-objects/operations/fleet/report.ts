@@ -182,7 +182,7 @@ export const complete = (
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
     if (job.batch !== null) noteAnsweredLine(turn, job.workerProvider ?? "");
-    tally(turn, job, { usage, model, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
+    tally(turn, job, { model, outcome: "completed", errorCode: null });
     measure(turn, decided.value.job, request.usage);
     enforceBudget(turn);
   }
@@ -244,7 +244,7 @@ export const fail = (
       code: errorCode,
       ...(isClientsFault(job, request.error) ? { isClientsFault: true } : {}),
     });
-    tally(turn, job, { ...request, outcome: "failed", nanoUsd: cost?.costNanoUsd ?? null, errorCode });
+    tally(turn, job, { model: request.model, outcome: "failed", errorCode });
     enforceBudget(turn);
   }
   return ok(decided.value.job);
@@ -292,12 +292,12 @@ const measure = (turn: Turn, job: Job, usage: Usage | null): void => {
 const tally = (
   turn: Turn,
   job: Job,
-  ended: Pick<EndedAttempt, "outcome" | "usage" | "nanoUsd" | "errorCode"> & Pick<Spent, "model">,
+  ended: Pick<EndedAttempt, "outcome" | "errorCode"> & Pick<Spent, "model">,
 ): void => {
-  const { outcome, usage, nanoUsd, errorCode } = ended;
+  const { outcome, errorCode } = ended;
   const seconds = job.startedAt === null ? null : Math.max(0, turn.nowAt - job.startedAt) / 1000;
   const [provider, model] = [job.workerProvider ?? "", ended.model ?? job.model ?? ""];
-  turn.memory.counters.tallies.note({ provider, model, outcome, usage, nanoUsd, seconds, errorCode });
+  turn.memory.counters.tallies.note({ provider, model, outcome, seconds, errorCode });
 };
 
 export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<Job, Refusal> =>

@@ -172,7 +172,7 @@ const providerMetrics = (turn: Turn): Metric[] => {
     ),
     counter(
       "signalbox_tokens_total",
-      "Tokens reported for attempts, by provider, model and kind.",
+      "Tokens of attempts, by provider, model and kind.",
       labelled.flatMap(({ tally, labels }) => [
         ["", { ...labels, kind: "input" }, tally.inputTokens] as const,
         ["", { ...labels, kind: "output" }, tally.outputTokens] as const,

@@ -108,6 +108,24 @@ export const SCENES_OF_NUMBERS: readonly Shown[] = [
     },
   },
   {
+    what: "an attempt that was cancelled counts with what it spent, which its worker tells too late",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene);
+      const job = await started(scene, { model: "m" });
+      await scene.done(scene.admin, "cancelJob", { id: job.id });
+      const usage = { inputTokens: 10, outputTokens: 20 };
+      const late = { ...job, result: 1, usage, costUsd: 2, model: null };
+      for (const _ of ["told", "repeated"]) assert.equal((await scene.ask(scene.admin, "completeJob", late)).ok, false);
+      const labels = 'provider="p",model="m"';
+      assert.deepEqual(await metrics(scene, "signalbox_cost_usd_total"), { [`{${labels}}`]: 2 });
+      const tokens = await metrics(scene, "signalbox_tokens_total");
+      assert.deepEqual([tokens[`{${labels},kind="input"}`], tokens[`{${labels},kind="output"}`]], [10, 20]);
+      const outcomes = Object.values(await metrics(scene, "signalbox_attempts_total"));
+      assert.deepEqual(outcomes, [0, 0]);
+    },
+  },
+  {
     what: "the queue counts by what its jobs ask for, with the age of the oldest, and workers by their state",
     shown: async (scene) => {
       await configure(scene, { presence: { offline_after_seconds: 30 } });

@@ -43,8 +43,6 @@ describe("the attempts of a provider and model", () => {
     provider: "openai",
     model: "m",
     outcome: "completed",
-    usage: { inputTokens: 10, outputTokens: 4 },
-    nanoUsd: 7,
     seconds: 2,
     errorCode: null,
   } as const;
@@ -53,8 +51,10 @@ describe("the attempts of a provider and model", () => {
   test("add up: tokens, cost, durations and errors", () => {
     const tallies = new Tallies();
     tallies.note(attempt);
-    tallies.note({ ...failed("overloaded"), usage: null, nanoUsd: null, seconds: null });
+    tallies.note({ ...failed("overloaded"), seconds: null });
     tallies.note(failed("overloaded"));
+    for (const spent of [7, null, 7])
+      tallies.noteSpent("openai", "m", spent === null ? null : { inputTokens: 10, outputTokens: 4 }, spent);
     expect(tallies.all).toMatchObject([
       {
         completed: 1,
