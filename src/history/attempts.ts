@@ -52,15 +52,15 @@ export const readSpendings = async (
   return new Map([...byJob].map(([id, rows]) => [id, rows.map(spendingOf)]));
 };
 
-/** The sums have no null: zero tokens means that none were reported. */
+/** The rows have no null: zero tokens means that none were reported, and the attempt shows what its job shows. */
 const usageOf = (row: SpendingRow): Usage | null =>
   row.input_tokens + row.output_tokens === 0
     ? null
     : {
         inputTokens: row.input_tokens,
         outputTokens: row.output_tokens,
-        cachedInputTokens: row.cached_input_tokens,
-        reasoningTokens: row.reasoning_tokens,
+        ...(row.cached_input_tokens === 0 ? {} : { cachedInputTokens: row.cached_input_tokens }),
+        ...(row.reasoning_tokens === 0 ? {} : { reasoningTokens: row.reasoning_tokens }),
       };
 
 const spendingOf = (row: SpendingRow): AttemptSpending => ({

@@ -201,7 +201,7 @@ describe("a job's attempts", () => {
         finished_at: done.finished_at,
         outcome: "completed",
         error: null,
-        usage: { ...usage, cached_input_tokens: 0, reasoning_tokens: 0 },
+        usage,
         cost_usd: 0.25,
         price_source: "reported",
       },
