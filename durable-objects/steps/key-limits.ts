@@ -98,12 +98,16 @@ export const refuseOverUse = (turn: Turn, requests: readonly Request[]): Result<
   }
   const waiting = turn.memory.openByKey.get(waitingOf(keyId)) ?? 0;
   if (limits.maxWaiting != null && waiting + requests.length > limits.maxWaiting)
-    return err(exceeded(`this key may have ${limits.maxWaiting} jobs waiting, and ${waiting} wait`, OPEN_RETRY_MS));
+    return err(
+      exceeded(`this key may have ${counted(limits.maxWaiting, "job")} waiting, and ${waiting} wait`, OPEN_RETRY_MS),
+    );
   return refuseOverMoney(turn, limitedBy(keyId, limits, requests), limits.monthNanoUsd);
 };
 
 /** How soon a job may have ended. */
 const OPEN_RETRY_MS = 1_000;
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const exceeded = (detail: string, retryAfterMs: number, more: Partial<Exceeded> = {}): Exceeded => ({
   code: "rate_limit_exceeded",
@@ -124,14 +128,14 @@ const refuseOverWindow = (turn: Turn, { name, who, limits, demand }: Limited): R
   const window = windowAt(known, turn.nowAt);
   const resetMs = window.startedAt + WINDOW_MS - turn.nowAt;
   if (requestsPerMinute !== null && window.count + demand.count > requestsPerMinute)
-    return exceeded(
-      `${who} may make ${requestsPerMinute} request${requestsPerMinute === 1 ? "" : "s"} a minute`,
-      resetMs,
-      { requestsPerMinute },
-    );
+    return exceeded(`${who} may make ${counted(requestsPerMinute, "request")} a minute`, resetMs, {
+      requestsPerMinute,
+    });
   if (tokensPerMinute === null || demand.count === 0 || fitsTokens(tokensPerMinute, window, demand)) return null;
   const used = `${window.tokens} are used, and this needs about ${demand.tokens}`;
-  return exceeded(`${who} may use ${tokensPerMinute} tokens a minute: ${used}`, resetMs, { tokensPerMinute });
+  return exceeded(`${who} may use ${counted(tokensPerMinute, "token")} a minute: ${used}`, resetMs, {
+    tokensPerMinute,
+  });
 };
 
 /** Whether so many people have a count that another one has no place; those whose minute is over lose theirs first. */
@@ -148,7 +152,7 @@ const isCrowded = (turn: Turn, name: string): boolean => {
 const refuseOverOpen = (turn: Turn, { name, who, limits, demand }: Limited): Refusal | null => {
   const open = turn.memory.openByKey.get(name) ?? 0;
   if (limits.concurrent === null || open + demand.count <= limits.concurrent) return null;
-  return exceeded(`${who} may make ${limits.concurrent} requests at a time`, OPEN_RETRY_MS);
+  return exceeded(`${who} may make ${counted(limits.concurrent, "request")} at a time`, OPEN_RETRY_MS);
 };
 
 const refuseOverMoney = (

@@ -91,7 +91,7 @@ it("each person of a key has limits of their own", async () => {
   expect((await post(key, ann)).status).toBe(201);
   expect(await post(key, ann)).toMatchObject({
     status: 429,
-    detail: 'user "ann" of this key may make 1 requests at a time',
+    detail: 'user "ann" of this key may make 1 request at a time',
   });
   await restart(world);
   expect((await post(key, ann)).status).toBe(429);
