@@ -3,7 +3,7 @@
 
 import { AUTHENTICATION_FAILED, authenticate, type KeyRecord } from "../../domain/access/key.ts";
 import { type Person, personalRole, personText } from "../../domain/access/person.ts";
-import { PERSON_PREFIX } from "../../domain/words/event.ts";
+import { type Actor, PERSON_PREFIX } from "../../domain/words/event.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Store } from "../store/open.ts";
@@ -51,6 +51,15 @@ const holderOf = (store: Store, key: KeyRecord, nowAt: number): Result<Caller, R
   const present = personalRole(key, person, nowAt);
   if (!present.ok) return present;
   return ok({ keyId, personId, name: person === null ? name : personText(person), role: present.value });
+};
+
+/** Who holds a key or a session by this id, whether or not it may still call: whose a batch is. */
+export const actorOf = (store: Store, keyId: string): Actor => {
+  const key = store.keys.find(keyId);
+  const personId = keyId.startsWith(PERSON_PREFIX) ? keyId : (key?.personId ?? null);
+  const person = personId === null ? null : store.people.find(personId);
+  const name = person === null ? (key?.name ?? "") : personText(person);
+  return personId === null ? { keyId, name } : { keyId, personId, name };
 };
 
 const noteUse = (store: Store, { id, lastUsedAt }: KeyRecord, nowAt: number): void => {

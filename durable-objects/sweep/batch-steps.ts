@@ -29,7 +29,6 @@ import { createJob, type NewJob, requirementsOfNew } from "../../domain/job/new-
 import { groupKeyOf } from "../../domain/job/queue.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
-import type { Actor } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { holdReason } from "../operations/files/batches.ts";
 import { drop } from "../operations/files/files.ts";
@@ -37,6 +36,7 @@ import { findModels } from "../operations/front-door/door-models.ts";
 import { admit, type WaitingReasons } from "../placing/place-job.ts";
 import { refuseBacklog, refuseGroups } from "../placing/room.ts";
 import { inFlow } from "../steps/flow.ts";
+import { actorOf } from "../steps/holders.ts";
 import type { Turn } from "../turn/turn.ts";
 
 const SENT_AT_ONCE = { rows: 500, chars: 4_000_000 };
@@ -220,15 +220,11 @@ export const fed = (
   if (!refuseGroups(turn, groups).ok || holdReason(turn, batch) !== null) return false;
   turn.putBatch(noteFed(batch, model, lines.length, { hash: last.hash, line: last.line }));
   const reasons: WaitingReasons = new Map();
-  const creator = creatorOf(turn, batch);
+  const creator = batch.keyId === null ? null : actorOf(turn.store, batch.keyId);
   const flowed = jobs.map((asked) => inFlow(turn, asked, batch.keyId));
   for (const asked of flowed) admit(turn, createJob(asked, turn.newId(), turn.nowAt, creator), reasons);
   return true;
 };
-
-/** Its lines are jobs of the key that created it. */
-const creatorOf = (turn: Turn, { keyId }: BatchRecord): Actor | null =>
-  keyId === null ? null : { keyId, name: turn.store.keys.find(keyId)?.name ?? "" };
 
 type Given = { readonly [field: string]: Json };
 

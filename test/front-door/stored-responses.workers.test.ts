@@ -201,6 +201,24 @@ describe("a response in the background", () => {
     for (let job = 0; job < sizes.length; job += 1) expect((await worker.nextJob()).api).toBe("responses");
   });
 
+  it("waits where a budget is reached, as any job of the queue", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world, { provider: "paid" });
+    const config = (day_usd: number) => ({
+      providers: { paid: { pricing: { "*": { per_request: 1 } } } },
+      budget: { day_usd },
+    });
+    await world.ok("PUT", "/config", config(1));
+    await inBackground(world);
+    const first = await worker.nextJob();
+    worker.complete(first, answerOf("hi"));
+    await expect.poll(async () => (await ask(world)).status).toBe(503);
+    const id = await inBackground(world);
+    expect((await read(world, id)).status).toBe("queued");
+    await world.ok("PUT", "/config", config(5));
+    expect(`resp_${(await worker.nextJob()).id}`).toBe(id);
+  });
+
   it("is asked for with true or false, and so is its storing", async () => {
     const world = await newWorld();
     await fakeWorker(world);

@@ -125,6 +125,16 @@ describe("a person", () => {
     const job = (await ask(browser, "POST", "/api/jobs", { prompt: "x" })).body;
     const name = "Ada Lovelace <ada@acme.com>";
     expect(job.created_by).toEqual({ key_id: null, person_id: id, name });
+    const { body: own } = await ask(browser, "POST", "/api/keys", { name: "mine", role: "standard" });
+    const offer = { models: ["m"], apis: ["messages"], status: "online", tags: "" };
+    await admin("POST", "/presence", { instance: "lines", provider: "p", concurrency: 9, ...offer });
+    const params = { model: "m", max_tokens: 5, messages: [{ role: "user", content: "hi" }] };
+    const batch = { requests: [{ custom_id: "one", params }] };
+    const asOwn = { url: service.server.url, key: own.key };
+    expect((await send(asOwn, "POST", "/v1/messages/batches", batch)).status).toBe(200);
+    await expect
+      .poll(async () => (await admin("GET", `/api/jobs?key=${own.id}`)).body.jobs.map((line: Body) => line.created_by))
+      .toEqual([{ key_id: own.id, person_id: id, name }]);
     await admin("POST", "/presence", { instance: "w1", provider: "p", status: "online", tags: "" });
     expect((await ask(browser, "POST", "/api/workers/w1/pause", { reason: "a test" })).status).toBe(200);
     await ask(browser, "POST", "/killswitch", { level: 4, reason: "a test" });

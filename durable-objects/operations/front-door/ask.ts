@@ -214,6 +214,7 @@ const firstTaken = (
   const tried: Tried[] = unknown.map((model) => ({ model, provider: null, code: "model_not_found" }));
   let first: Decision | null = null;
   let full: Decision | null = null;
+  let held: Decision | null = null;
   let refused: Refusal | null = null;
   for (const [at, choice] of choices.entries()) {
     const left = choices.slice(at + 1);
@@ -225,14 +226,17 @@ const firstTaken = (
     );
     const isTaken = mayWait(turn, created.job) ? isTakenBySomebody : isTakenNow;
     const budget = refuseOverBudget(turn, created.job);
-    if (!budget.ok) refused ??= budget.error;
-    else if (left.length + tried.length === 0 || isTaken(turn, created.job, policy)) return ok({ created, policy });
+    if (!budget.ok) {
+      refused ??= budget.error;
+      held ??= created;
+    } else if (left.length + tried.length === 0 || isTaken(turn, created.job, policy)) return ok({ created, policy });
     else first ??= created;
     const code = budget.ok ? passedOver(turn, created.job, policy) : budget.error.code;
     if (code === "queue_timeout") full ??= created;
     tried.push(triedOf(created.job, code));
   }
-  const best = full ?? first;
+  // What nobody waits for waits until its budget is open again.
+  const best = full ?? first ?? (request.response?.isBackground === true ? held : null);
   if (best !== null) return ok({ created: best, policy });
   return err(refused ?? { code: "model_not_found", model: request.model, known: [] });
 };

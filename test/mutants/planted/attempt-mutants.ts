@@ -43,8 +43,8 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   mutant(
     "what a failed attempt spent enforces no budget",
     "durable-objects/operations/fleet/report.ts",
-    "nanoUsd: cost?.costNanoUsd ?? null, errorCode });\n    enforceBudget(turn);",
-    "nanoUsd: cost?.costNanoUsd ?? null, errorCode });",
+    'outcome: "failed", errorCode });\n    enforceBudget(turn);',
+    'outcome: "failed", errorCode });',
   ),
   mutant(
     "a retry does not wait",
