@@ -1,5 +1,8 @@
 // A mistyped setting is said at the start: without it the server would begin in another folder, or keep history for ever.
 
+import { readFileSync } from "node:fs";
+import { glob } from "node:fs/promises";
+import path from "node:path";
 import { expect, test } from "vitest";
 import { USAGE } from "../../self-host/settings/settings.ts";
 import { unknownNames } from "../../self-host/settings/unknown-names.ts";
@@ -36,4 +39,17 @@ test("settings of every process, other people's variables and empty ones are not
   ];
   const given = [...known, ...others, ...theirs].map((name) => [name, "1"]);
   expect(unknownNames(USAGE, { ...Object.fromEntries(given), SERVICE_DATA_DR: "" })).toEqual([]);
+});
+
+test("every setting that some program reads is known", async () => {
+  const cwd = path.join(import.meta.dirname, "../..");
+  const read = new Set<string>();
+  for await (const file of glob("{cli,log,scripts,sdk,self-host,src,worker}/**/*.{ts,mjs}", { cwd })) {
+    const source = readFileSync(path.join(cwd, file), "utf8");
+    for (const [name] of source.matchAll(/\bSERVICE_[A-Z_]+\b(?=[^A-Z_*<])/g)) read.add(name);
+  }
+  expect(read.size).toBeGreaterThan(30);
+  // The server makes it for its objects.
+  read.delete("SERVICE_CATALOG_FILES");
+  expect(unknownNames(USAGE, Object.fromEntries([...read].map((name) => [name, "1"])))).toEqual([]);
 });
