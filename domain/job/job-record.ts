@@ -130,14 +130,18 @@ const toldOf = (job: Job): Record<Told | "groupKey" | "at", unknown> => ({
   at: INSTANTS.map((name) => sinceCreation(job, job[name])),
 });
 
-/** The record for history, beside the columns. */
-export const archivedRecord = (job: Job): string => JSON.stringify(toldOf(job));
+/** The record for history, beside the columns. Only an open job's request may end with its secret. */
+export const archivedRecord = (job: Job): string => {
+  if (job.frontDoor?.openedWith === undefined) return JSON.stringify(toldOf(job));
+  const { openedWith: _, ...frontDoor } = job.frontDoor;
+  return JSON.stringify(toldOf({ ...job, frontDoor }));
+};
 
 const sinceCreation = ({ createdAt }: Job, at: number | null): number | null => (at === null ? null : at - createdAt);
 
 /** The record for the journal: history's columns and its record, as one JSON object. */
 export const journalRecord = (job: Job): string =>
-  `${JSON.stringify(inColumns(job)).slice(0, -1)},${archivedRecord(job).slice(1)}`;
+  `${JSON.stringify(inColumns(job)).slice(0, -1)},${JSON.stringify(toldOf(job)).slice(1)}`;
 
 /** The fields that a later version of a job has otherwise, with its id, as JSON. */
 export const changedRecord = (before: Job, job: Job): string => {

@@ -47,6 +47,13 @@ test.each(Object.entries(JOBS))(
   },
 );
 
+test("history's record has no hash of a secret, and the journal's has it", () => {
+  const door = { session: "s", headers: {}, queueMs: 1, isBodyHeld: false, isSessionHit: null };
+  const job = pendingJob({ frontDoor: { ...door, openedWith: "a hash" } });
+  expect(JSON.parse(archivedRecord(job)).frontDoor).toEqual(door);
+  expect(currentJob(JSON.parse(journalRecord(job)))).toEqual(job);
+});
+
 test("each field of a record has its own value", () => {
   const values = Object.keys(USUAL).map((name) => [name, `the ${name}`] as const);
   const record = JSON.parse(archivedRecord({ ...pendingJob(), ...Object.fromEntries(values) }));
