@@ -95,6 +95,22 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     expect(await other.answer.whole).toContain('"code":"cancelled"');
   }, 15_000);
 
+  it("not with the old secret, when its request was repeated with the new one", async () => {
+    const world = await newWorld();
+    const client = await world.withKey("client");
+    const worker = await fakeWorker(world);
+    const named = { "idempotency-key": "ask-1" };
+    const plain = { model: "m1", messages: [{ role: "user", content: "hi" }] };
+    const first = post(client.key, CHAT, plain, named);
+    const job = await worker.nextJob();
+    const { key } = await world.ok("POST", `/api/keys/${client.keyId}/rotate`, { grace_seconds: 1 });
+    const repeated = post(key, CHAT, plain, named);
+    await settled(1_500);
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "assigned" });
+    worker.complete(job, chatAnswer("hello"));
+    expect([(await repeated).status, (await first).status]).toEqual([200, 401]);
+  }, 15_000);
+
   it("when its worker's socket has been gone for 5 s: failed after the first word, back to the queue before", async () => {
     const world = await newWorld();
     const { worker, job, answer } = await openStream(world);

@@ -11,6 +11,7 @@ import { permit } from "../../../domain/killswitch.ts";
 import { isOnlyFull } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../../domain/routing/filter.ts";
 import { type Api, isOptional } from "../../../domain/words/api.ts";
+import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Json } from "../../../domain/words/json.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../../domain/words/requirements.ts";
@@ -93,11 +94,21 @@ export const readCorsOrigins = (turn: Turn): Result<readonly string[], Refusal> 
 export const ask = (turn: Turn, request: Asking): Result<DoorAnswer, Refusal> => {
   const made = withIdempotency(turn, "ask", request.idempotency, () => open(turn, request));
   if (!made.ok) return made;
+  const isReplayed = made.value.replayed === true;
   const job = turn.store.jobs.find(made.value.job.id);
-  const limits = countRequest(turn, made.value.replayed !== true, [request]);
+  if (isReplayed && job !== null) outlastRotation(turn, job);
+  const limits = countRequest(turn, !isReplayed, [request]);
   const followed = job === null ? gone(made.value.job) : present(turn, job, null);
   const response = request.response === undefined ? null : turn.store.responses.find(followed.id);
-  return ok({ job: followed, isReplayed: made.value.replayed === true, limits, settings: settingsOf(turn), response });
+  return ok({ job: followed, isReplayed, limits, settings: settingsOf(turn), response });
+};
+
+/** Who repeats a request with the key's new secret waits for its job, too: it does not end with the old one. */
+const outlastRotation = (turn: Turn, job: Job): void => {
+  const { keyId, secretHash } = turn.caller;
+  if (job.frontDoor?.openedWith === undefined || isFinal(job.status) || secretHash === undefined) return;
+  if (job.frontDoor.openedWith === secretHash || turn.store.keys.find(keyId ?? "")?.hash !== secretHash) return;
+  turn.record(job, { job: { ...job, frontDoor: { ...job.frontDoor, openedWith: secretHash } }, events: [] });
 };
 
 /** What is asked for in the background waits in the queue, as any job. */
