@@ -2,7 +2,6 @@
 // presence reports list the held jobs. When idle it only pings, so that the tenant's object can sleep.
 
 import type { PresenceAnswer } from "../contract/fleet/worker.ts";
-import type { ReportedErrorBody } from "../contract/jobs/report.ts";
 import type { ProblemResource } from "../contract/words/problem.ts";
 import { createBeats } from "./beats.ts";
 import type { Runtime, RuntimeState } from "./calls/runtime.ts";
@@ -262,8 +261,8 @@ export class Loop {
     if (this.#held.find(job_id)?.job.lease !== lease) return;
     this.#options.log(`${type} of job ${job_id} refused: ${detail}`);
     const isUnfit = status === 400 || status === 413;
-    const error = isUnfit ? failureInstead(report, detail) : null;
-    if (error !== null) this.#reports.add({ type: "job.failed", job_id, lease, error });
+    const failure = isUnfit ? failureInstead(report, detail) : null;
+    if (failure !== null) this.#reports.add({ type: "job.failed", job_id, lease, ...failure });
     else if (!isUnfit || isLast(type) || type === "job.started") this.#runner.halt(job_id, lease, detail);
   }
 
@@ -329,12 +328,17 @@ export class Loop {
 /**
  * A refused result or a refused count of what was spent is not to hide how its job ended. Null: nothing is left to say.
  */
-const failureInstead = (report: Report, detail: string): ReportedErrorBody | null => {
+const failureInstead = (report: Report, detail: string): Failure | null => {
   const message = `The coordinator refused the result: ${detail}`;
-  if (report.type === "job.completed") return { code: "result_refused", message, retryable: false };
+  if (report.type === "job.completed") {
+    const { usage, cost_usd } = report;
+    const error = { code: "result_refused", message, retryable: false };
+    return { error, usage, cost_usd };
+  }
   const hasSpent = report.type === "job.failed" && (report.usage ?? report.cost_usd) != null;
-  return hasSpent ? report.error : null;
+  return hasSpent ? { error: report.error } : null;
 };
+type Failure = Omit<Extract<Report, { type: "job.failed" }>, "type" | "id" | "job_id" | "lease">;
 
 /** Messages after which the worker sends nothing more about a job. */
 const isLast = (type: string): boolean => type === "job.completed" || type === "job.failed" || type === "job.released";

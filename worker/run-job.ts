@@ -65,6 +65,7 @@ export const runJob = async (job: LeasedJob, settings: RunSettings, halt: AbortS
   const timeoutSeconds = job.timeout_seconds ?? settings.timeoutSeconds;
   const stop = new AbortController();
   let isTimedOut = false;
+  let spending: Spending = {};
   const timeOut = (): void => {
     isTimedOut = true;
     stop.abort();
@@ -76,15 +77,18 @@ export const runJob = async (job: LeasedJob, settings: RunSettings, halt: AbortS
   try {
     if (halt.aborted) return { type: "job.spent" };
     const { outcome, timing } = await attempt(job, { ...settings, timeoutSeconds }, stop.signal);
-    if (halt.aborted) return { type: "job.spent", ...spendingOf(outcome) };
+    spending = spendingOf(outcome);
+    if (halt.aborted) return { type: "job.spent", ...spending };
     // A runtime may report an aborted call as an error of its own, or go on until it has an answer.
     if (isTimedOut) {
-      return { type: "job.failed", error: timedOut(timeoutSeconds), ...spendingOf(outcome), ...timing };
+      return { type: "job.failed", error: timedOut(timeoutSeconds), ...spending, ...timing };
     }
-    return await reportOf(job, outcome, timing, settings.storeResult, stop.signal);
+    const report = await reportOf(job, outcome, timing, settings.storeResult, stop.signal);
+    // Where it was halted while its result was stored, nothing else of it counts.
+    return halt.aborted ? { type: "job.spent", ...spending } : report;
   } catch (error) {
-    if (halt.aborted) return { type: "job.spent" };
-    if (isTimedOut) return { type: "job.failed", error: timedOut(timeoutSeconds) };
+    if (halt.aborted) return { type: "job.spent", ...spending };
+    if (isTimedOut) return { type: "job.failed", error: timedOut(timeoutSeconds), ...spending };
     const reason = error instanceof Error ? error.message : String(error);
     const message = `The ${settings.runtime.name} runtime failed with an internal error: ${reason}`;
     return { type: "job.failed", error: { code: "internal", message, retryable: false } };

@@ -55,11 +55,13 @@ class Run(Context):
     def report(self, kind: str, body: Mapping[str, Any], is_over: Callable[[], bool]) -> None:
         """Repeats the report until the coordinator has answered it."""
         self.is_reporting = True
-        failures, is_refused = 0, False
+        failures, is_refused, is_placing = 0, False, False
         while True:
             try:
-                if "result" in body:
+                is_placing = "result" in body
+                if is_placing:
                     body = self._placed(body, is_refused)
+                is_placing = False
                 self._api.call("POST", f"{self.path}/{kind}", {**self.lease, **body})
                 return
             except Problem as problem:
@@ -69,9 +71,11 @@ class Run(Context):
                         is_refused = True  # It may nest deeper, or have more values, than a report may.
                         continue
                     log.info("job %s: its report was refused: %s", self._job["id"], problem)
-                    if is_unfit and kind == "complete":
+                    if kind == "complete" and (is_unfit or is_placing):
+                        # Where the lease is gone, what the job spent is counted all the same.
                         error = {"code": "result_refused", "message": str(problem)[:MAX_MESSAGE], "retryable": False}
-                        return self.report("fail", {"error": error}, is_over)
+                        spent = {name: body[name] for name in ("usage", "cost_usd") if name in body}
+                        return self.report("fail", {**spent, "error": error}, is_over)
                     if is_unfit and kind == "fail" and len(body) > 1:
                         return self.report("fail", {"error": body["error"]}, is_over)  # Without what it has spent.
                     return

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { json } from "node:stream/consumers";
+import { json, text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../../self-host/run-command.ts";
 import { eventually } from "../support/eventually.ts";
@@ -100,6 +100,36 @@ describe.skipIf(lacksPython)("a Python worker", () => {
     });
     const worker = start(server);
     await bothStarted.promise;
+    await end(server, worker);
+  });
+
+  it.each([
+    ["is lost meanwhile", 409],
+    ["is refused", 400],
+  ])("tells what a job spent whose long result %s", async (_why, status) => {
+    const job = { id: "j1", lease: 1, attempts: 0, prompt: "x", provider: "py" };
+    const told = Promise.withResolvers<unknown>();
+    let claims = 0;
+    const server = await serving(async (asked) => {
+      const { url = "" } = asked;
+      if (url.includes("/claim")) {
+        claims += 1;
+        return { body: JSON.stringify({ jobs: claims === 1 ? [job] : [] }) };
+      }
+      if (url.includes("/result")) {
+        await text(asked);
+        return { status, body: JSON.stringify({ status, code: "refused", detail: "no" }) };
+      }
+      if (url.endsWith("/fail")) told.resolve(await json(asked));
+      return { body: url === "/presence" ? JSON.stringify(PRESENCE) : "{}" };
+    });
+    const long = WORKER.replace(
+      `return job["prompt"].upper()`,
+      `ctx.usage(5, 2); ctx.cost(0.5); return "x" * 1_100_000`,
+    );
+    const worker = startBeside(server, path.join(folder.path, "worker.py"), long);
+    const spent = { usage: { input_tokens: 5, output_tokens: 2 }, cost_usd: 0.5 };
+    expect(await told.promise).toMatchObject({ lease: 1, error: { code: "result_refused" }, ...spent });
     await end(server, worker);
   });
 

@@ -14,7 +14,7 @@ import { hasNoFiles, keepsNothing } from "./runtimes/quiet-run.ts";
 type Run = {
   task: Task;
   options: RunOptions;
-  finish: (text: string) => Promise<void>;
+  finish: (text: string, spent?: object) => Promise<void>;
   fail: (error: JobFailure, neverReached?: boolean, spent?: object) => Promise<void>;
 };
 
@@ -87,8 +87,8 @@ export function createWorker(concurrency = 1, kind: Session["kind"] = "socket", 
   const run = (task: Task, options: RunOptions) =>
     new Promise<Outcome>((resolve, reject) => {
       options.signal.addEventListener("abort", () => obeysAbort && reject(options.signal.reason));
-      const finish = async (text: string) => {
-        resolve({ ok: true, result: { text } });
+      const finish = async (text: string, spent = {}) => {
+        resolve({ ok: true, result: { text }, ...spent });
         await vi.advanceTimersByTimeAsync(0);
       };
       const fail = async (error: JobFailure, neverReached = false, spent = {}) => {

@@ -234,13 +234,14 @@ describe("reports", () => {
   test("a result that the coordinator cannot take fails the job instead of vanishing", async () => {
     const { loop, session, runs, assign } = createWorker();
     assign("a");
-    await runs[0]?.finish("done");
+    const spent = { usage: { input_tokens: 5, output_tokens: 2 }, cost_usd: 0.5 };
+    await runs[0]?.finish("done", spent);
     ack(loop, session.of("job.completed")[0], {
       ok: false,
       problem: problem(413, "payload_too_large", "at most 1 MiB"),
     });
     expect(session.of("job.failed")).toMatchObject([
-      { job_id: "a", lease: 1, error: { code: "result_refused", retryable: false } },
+      { job_id: "a", lease: 1, error: { code: "result_refused", retryable: false }, ...spent },
     ]);
   });
 

@@ -104,6 +104,35 @@ test("a halted job has no outcome but what it has spent", async () => {
   expect(await spent).toEqual({ type: "job.spent", usage });
 });
 
+test.each([
+  ["is cut off", (signal: AbortSignal) => new Promise<never>((_resolve, reject) => whenAborted(signal, reject))],
+  [
+    "ends all the same",
+    (signal: AbortSignal) => new Promise<Stored>((resolve) => whenAborted(signal, () => resolve(KEPT))),
+  ],
+])(
+  "a job that is halted while its result is stored says what it has spent, where the storing %s",
+  async (_how, store) => {
+    const usage = { input_tokens: 5, output_tokens: 2 };
+    const long = async (): Promise<Outcome> => ({ ok: true, result: "x".repeat(1_100_000), usage });
+    const halt = new AbortController();
+    const isStoring = Promise.withResolvers<void>();
+    const storing: ResultStore = (_job, _bytes, _type, signal) => {
+      isStoring.resolve();
+      return store(signal);
+    };
+    const spent = runJob(assignedJob({ id: "j" }), settings(long, null, storing), halt.signal);
+    await isStoring.promise;
+    halt.abort();
+    expect(await spent).toEqual({ type: "job.spent", usage });
+  },
+);
+
+type Stored = Awaited<ReturnType<ResultStore>>;
+const KEPT: Stored = { ok: true, file: { id: "file-1", bytes: 1_100_002 } };
+const whenAborted = (signal: AbortSignal, told: (reason: unknown) => void): void =>
+  signal.addEventListener("abort", () => told(signal.reason));
+
 test("a job that never reached its runtime is given back", async () => {
   const error = { code: "runtime_unreachable", message: "connect ECONNREFUSED", retryable: true };
   const refused = async (): Promise<Outcome> => ({ ok: false, error, neverReached: true });
