@@ -34,7 +34,8 @@ class Child:
         while True:
             if run.cancelled:
                 self.end()
-                return run._stopped()
+                kind, body = run._stopped()
+                return kind, {**body, **run._spent}
             if not self.line.poll(0.2):
                 continue
             method, args = self.line.recv()
@@ -82,6 +83,15 @@ class FarContext(Context):
 
     def progress(self, share: float, message: str | None = None) -> None:
         self.tell("progress", (float(share), None if message is None else str(message)))
+
+    # Told at once: a process that is ended tells nothing more.
+    def usage(self, input_tokens: int, output_tokens: int, **others: int) -> None:
+        super().usage(input_tokens, output_tokens, **others)
+        self.tell("_spend", (dict(self._spent),))
+
+    def cost(self, usd: float) -> None:
+        super().cost(usd)
+        self.tell("_spend", (dict(self._spent),))
 
     def _keep(self, name: str, content: bytes | str) -> Mapping[str, Any]:
         told = content if isinstance(content, bytes) else os.path.abspath(content)

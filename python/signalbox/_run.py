@@ -111,6 +111,9 @@ class Run(Context):
             self.cancel("the reader of its stream has left")
             raise Cancelled
 
+    def _spend(self, spent: Mapping[str, Any]) -> None:
+        self._spent.update(spent)
+
     def _keep(self, name: str, content: bytes | str) -> Mapping[str, Any]:
         try:
             return send_file(self._api, path_with(f"{self.path}/files", **self.lease, name=name), content)

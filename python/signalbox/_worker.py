@@ -226,7 +226,7 @@ class Worker:
             how = f"ended with exit code {child.process.exitcode}" if child else f"could not start: {error}"
             self._died(how)
             message = f"The handler's process {how}"
-            return "fail", {"error": {"code": "process_ended", "message": message, "retryable": True}}
+            return "fail", {**run._spent, "error": {"code": "process_ended", "message": message, "retryable": True}}
 
     def _died(self, how: str) -> None:
         """Rests for a while, so that a handler that cannot work at all does not spend every job's attempts."""

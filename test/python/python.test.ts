@@ -175,9 +175,11 @@ describe.skipIf(lacksPython)("the Python package", () => {
     const { id } = await jobs.create({ prompt: "hang", provider: "far" });
     await eventually(async () => expect((await jobs.get(id)).status).toBe("running"));
     await jobs.cancel(id);
+    const spent = { usage: { input_tokens: 5, output_tokens: 2 }, cost_usd: 0.5 };
+    await eventually(async () => expect((await jobs.attempts(id)).attempts).toMatchObject([spent]));
     expect(await finalJob("here", { provider: "far" })).toMatchObject({ status: "completed", result: "from here" });
     const crashed = await finalJob("crash", { provider: "far", max_attempts: 1 });
-    expect(crashed).toMatchObject({ status: "failed", error: { code: "process_ended", retryable: true } });
+    expect(crashed).toMatchObject({ status: "failed", error: { code: "process_ended", retryable: true }, ...spent });
     const unsent = await finalJob("hi", { provider: "wrapped", max_attempts: 1 });
     expect(unsent.error).toMatchObject({ message: expect.stringMatching(/process could not start: .*pickle/) });
   });
