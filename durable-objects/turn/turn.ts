@@ -163,16 +163,19 @@ export class Turn {
     this.#outbox.addRecord(this.store.jobs.touch(job, dueAt, () => this.#outbox.open(this.nowAt)));
   }
 
-  /** A lease that ends without a report of its holder may still report its cost. */
+  /** The cost of a lease that ends without a report of its holder, or is given back in its middle, may still be told. */
   #noteUnreported(before: Job | null, after: Job): void {
-    if (before === null || !isLeased(before) || before.assignedWorker === null || after.settledBy !== null) return;
+    if (before === null || !isLeased(before) || before.assignedWorker === null) return;
     if (isLeased(after) && after.lease === before.lease) return;
-    this.#putUnreported(before, before.assignedWorker);
+    const isReleased = after.settledBy === "released" && before.startedAt !== null;
+    if (after.settledBy === null || isReleased) this.#putUnreported(before, before.assignedWorker, isReleased);
   }
 
-  #putUnreported(job: Job, worker: string): void {
+  /** What was given back says itself whether it spent anything. */
+  #putUnreported(job: Job, worker: string, isReleased = false): void {
     const { id: jobId, lease, workerProvider, model, keyId, fairnessKey } = job;
-    const inputTokens = isCounted(job) ? inputTokensFor(job, this.store.payloads.find(jobId)) : null;
+    const isEstimated = !isReleased && isCounted(job);
+    const inputTokens = isEstimated ? inputTokensFor(job, this.store.payloads.find(jobId)) : null;
     const ended = { jobId, lease, worker, provider: workerProvider ?? "", endedAt: this.nowAt, model, keyId };
     this.store.unreported.put({ ...ended, fairnessKey, inputTokens, saidChars: 0 });
     if (inputTokens !== null && job.stream) this.effects.unmeasured.push({ instance: worker, jobId, lease });

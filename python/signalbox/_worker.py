@@ -57,6 +57,11 @@ class Worker:
             try:
                 reason = "the worker shut down before the job was done"
                 self._api.call("POST", f"{run.path}/release", {**run.lease, "reason": reason}, timeout=5)
+                if run._spent:
+                    # Refused, because the lease is gone; what the job spent is counted.
+                    error = {"code": "halted", "message": reason, "retryable": True}
+                    told = {**run.lease, **run._spent, "error": error}
+                    self._api.call("POST", f"{run.path}/fail", told, timeout=5)
             except Problem:
                 pass
         # A process that is left would be waited for as long as it likes.

@@ -133,6 +133,30 @@ describe.skipIf(lacksPython)("a Python worker", () => {
     await end(server, worker);
   });
 
+  it("tells what a job spent that it gives back as it ends", async () => {
+    const job = { id: "j1", lease: 1, attempts: 0, prompt: "x", provider: "py" };
+    const started = Promise.withResolvers<void>();
+    const told: unknown[] = [];
+    let claims = 0;
+    const server = await serving(async (asked) => {
+      const { url = "" } = asked;
+      if (url.includes("/claim")) {
+        claims += 1;
+        return { body: JSON.stringify({ jobs: claims === 1 ? [job] : [] }) };
+      }
+      if (url.endsWith("/heartbeat")) started.resolve();
+      if (url.endsWith("/release")) told.push("released");
+      if (url.endsWith("/fail")) told.push(await json(asked));
+      return { body: url === "/presence" ? JSON.stringify(PRESENCE) : "{}" };
+    });
+    const waiting = `ctx.usage(5, 2); ctx.progress(0.1); import time; time.sleep(60)`;
+    const slow = WORKER.replace(`return job["prompt"].upper()`, waiting);
+    const worker = startBeside(server, path.join(folder.path, "worker.py"), slow);
+    await started.promise;
+    await end(server, worker);
+    expect(told).toEqual(["released", expect.objectContaining({ usage: { input_tokens: 5, output_tokens: 2 } })]);
+  });
+
   it("does not call a job taken back whose report comes before its presence is answered", async () => {
     const job = { id: "j1", lease: 1, attempts: 0, prompt: "x", provider: "py" };
     const reported = Promise.withResolvers<void>();
