@@ -10,6 +10,7 @@ import {
   jobIdOfResponse,
   MAX_CHAIN_BYTES,
   MAX_REFERENCES,
+  noSuchTurn,
   REFERENCE,
   referredIdOf,
 } from "../../domain/front-door/stored-response.ts";
@@ -49,17 +50,20 @@ const joinedLists = (lists: ItemTexts): Uint8Array[] => {
   ];
 };
 
-const readText = async (c: AppContext, token: TokenFacts, id: string): Promise<string> => {
-  const { bytes } = unwrap(await callTenant(c.env, token, "readFile", { id }));
+/** A turn whose file was deleted is no longer stored. */
+const readText = async (c: AppContext, token: TokenFacts, turn: TurnTexts, id: string): Promise<string> => {
+  const file = await callTenant(c.env, token, "readFile", { id });
+  if (!file.ok && file.error.code === "not_found") throw new Refused(noSuchTurn(turn.id));
+  const { bytes } = unwrap(file);
   unwrap(fitsChain(bytes));
   return new Response(await readBytes({ env: c.env, name: token, id }, 0, bytes)).text();
 };
 
-const inputOf = async (c: AppContext, token: TokenFacts, { input, inputFile }: TurnTexts): Promise<string> =>
-  input ?? (inputFile === null ? "[]" : readText(c, token, inputFile));
+const inputOf = async (c: AppContext, token: TokenFacts, turn: TurnTexts): Promise<string> =>
+  turn.input ?? (turn.inputFile === null ? "[]" : readText(c, token, turn, turn.inputFile));
 
-const answerOf = async (c: AppContext, token: TokenFacts, { answer, answerFile }: TurnTexts): Promise<string> => {
-  const text = answer ?? (answerFile === null ? "null" : await readText(c, token, answerFile));
+const answerOf = async (c: AppContext, token: TokenFacts, turn: TurnTexts): Promise<string> => {
+  const text = turn.answer ?? (turn.answerFile === null ? "null" : await readText(c, token, turn, turn.answerFile));
   return JSON.stringify(carriedItemsOf(JSON.parse(text) as Json));
 };
 

@@ -323,6 +323,15 @@ describe("a stored response", () => {
     expect([refused.status, JSON.parse(await refused.whole).error.param]).toEqual([400, "previous_response_id"]);
   });
 
+  it("cannot be followed where the file with a long input before it was deleted", async () => {
+    const world = await newWorld();
+    const first = await answered(world, { input: FILLING });
+    const [file] = (await world.ok("GET", "/api/files")).files;
+    await world.ok("DELETE", `/api/files/${file.id}`);
+    const refused = await ask(world, { previous_response_id: first });
+    expect([refused.status, JSON.parse(await refused.whole).error.param]).toEqual([400, "previous_response_id"]);
+  });
+
   it("tells that its answer was not stored, where its worker streamed it alone", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
