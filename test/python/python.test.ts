@@ -173,7 +173,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
   it("runs a handler in a process of its own, which can be ended, and whose death is no end of the worker", async () => {
     const { jobs } = client();
     const { id } = await jobs.create({ prompt: "hang", provider: "far" });
-    await eventually(async () => expect((await jobs.get(id)).status).toBe("running"));
+    await eventually(async () => expect((await jobs.get(id)).progress).not.toBeNull());
     await jobs.cancel(id);
     const spent = { usage: { input_tokens: 5, output_tokens: 2 }, cost_usd: 0.5 };
     await eventually(async () => expect((await jobs.attempts(id)).attempts).toMatchObject([spent]));

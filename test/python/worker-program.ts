@@ -87,6 +87,7 @@ def far(job, ctx):
     if job["prompt"] in ("crash", "hang"):
         ctx.usage(5, 2)
         ctx.cost(0.5)
+        ctx.progress(0.5)
     if job["prompt"] == "crash": os._exit(7)
     if job["prompt"] == "hang": time.sleep(600)
     if job["prompt"] == "half": ctx.progress("half")
