@@ -79,7 +79,9 @@ export const budgetAgainst = (turn: Turn, asked: Requirements): BudgetReached | 
   return closed.includes(null) ? null : (closed[0] ?? null);
 };
 
-export const refuseOverBudget = (turn: Turn, asked: Requirements): Result<null, Refusal> => {
+export type BudgetRefusal = Extract<Refusal, { code: "budget_reached" }>;
+
+export const refuseOverBudget = (turn: Turn, asked: Requirements): Result<null, BudgetRefusal> => {
   const reached = budgetAgainst(turn, asked);
   if (reached === null) return ok(null);
   return err({

@@ -25,7 +25,7 @@ import { inFlow } from "../../steps/flow.ts";
 import { type Idempotency, recall, withIdempotency } from "../../steps/idempotency.ts";
 import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
 import { isSilent } from "../../steps/last-sign.ts";
-import { refuseOverBudget } from "../../steps/reached-budgets.ts";
+import { type BudgetRefusal, refuseOverBudget } from "../../steps/reached-budgets.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { allowedAs, type FoundModels, findModels } from "./door-models.ts";
 import { type Followed, gone, present } from "./follow.ts";
@@ -225,8 +225,7 @@ const firstTaken = (
   const tried: Tried[] = unknown.map((model) => ({ model, provider: null, code: "model_not_found" }));
   let first: Decision | null = null;
   let full: Decision | null = null;
-  let held: Decision | null = null;
-  let refused: Refusal | null = null;
+  let held: { readonly created: Decision; readonly refusal: BudgetRefusal } | null = null;
   for (const [at, choice] of choices.entries()) {
     const left = choices.slice(at + 1);
     const created = createJob(
@@ -238,18 +237,18 @@ const firstTaken = (
     const isTaken = mayWait(turn, created.job) ? isTakenBySomebody : isTakenNow;
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) {
-      refused ??= budget.error;
-      held ??= created;
+      const isSooner = held === null || budget.error.retryAfterSeconds < held.refusal.retryAfterSeconds;
+      if (isSooner) held = { created, refusal: budget.error };
     } else if (left.length + tried.length === 0 || isTaken(turn, created.job, policy)) return ok({ created, policy });
     else first ??= created;
     const code = budget.ok ? passedOver(turn, created.job, policy) : budget.error.code;
     if (code === "queue_timeout") full ??= created;
     tried.push(triedOf(created.job, code));
   }
-  // What nobody waits for waits until its budget is open again.
-  const best = full ?? first ?? (request.response?.isBackground === true ? held : null);
+  // What nobody waits for waits for the budget that is open again first.
+  const best = full ?? first ?? (request.response?.isBackground === true ? held?.created : null) ?? null;
   if (best !== null) return ok({ created: best, policy });
-  return err(refused ?? { code: "model_not_found", model: request.model, known: [] });
+  return err(held?.refusal ?? { code: "model_not_found", model: request.model, known: [] });
 };
 
 /** Not where the request, or the config, says 0 seconds. */

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import type { Scene, Shown } from "./scene.ts";
-import { ALIVE, ANSWERS, asking, configure, create, learn, present } from "./scene-steps.ts";
+import { ALIVE, ANSWERS, asking, complete, configure, create, learn, present, started } from "./scene-steps.ts";
 
 const listed = async (scene: Scene) => {
   const list = await scene.done(scene.admin, "listModels", null);
@@ -73,6 +73,23 @@ export const SCENES_OF_MODELS: readonly Shown[] = [
         [none.code, "detail" in none && none.detail],
         ["no_eligible_workers", 'no worker offers tag "gpu"'],
       );
+    },
+  },
+  {
+    what: "where the budgets of all models of a list are reached, the one counts that is open again first",
+    shown: async (scene) => {
+      const providers = { p: { budget: { month_usd: 1 } }, q: { budget: { day_usd: 1 } } };
+      const front_door = { aliases: { either: [{ model: "m" }, { model: "n" }] } };
+      await configure(scene, { ...ALIVE, providers, front_door });
+      const apis = ["chat/completions", "responses"];
+      await present(scene, { apis, models: ["m"] });
+      await present(scene, { apis, instance: "w2", provider: "q", models: ["n"] });
+      for (const provider of ["p", "q"]) await complete(scene, await started(scene, { provider }), 1);
+      const refused = await refusal(scene, "first", { model: "either" });
+      assert.ok(refused.code === "budget_reached" && refused.retryAfterSeconds <= 600);
+      const response = { isBackground: true, previousId: null, turns: 1, earlierBytes: 0, carried: 0, held: null };
+      const waits = asking("second", { model: "either", api: "responses", response });
+      assert.equal((await scene.done(scene.admin, "ask", waits)).job.model, "n");
     },
   },
   {
