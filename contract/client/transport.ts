@@ -1,8 +1,8 @@
 // One request and its answer, over any `fetch`. A temporary failure is retried if the service says that it did nothing,
 // or if a repetition is harmless. Invariant: a repetition has the same idempotency key, so that it takes effect once.
 
-import { hexOf } from "../../domain/words/hex.ts";
 import { isAddress, NOT_AN_ADDRESS } from "../text/address.ts";
+import { randomHex } from "../text/random-hex.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../text/secret-text.ts";
 import { ApiProblem, problemOf } from "./problem.ts";
 
@@ -150,14 +150,10 @@ const sendable = (key: string): string => {
   throw new ApiProblem({ status: 0, code: "authentication_failed", title: "Authentication failed", detail });
 };
 
-const RANDOM_BYTES = 16;
+const RANDOM_CHARS = 32;
 
-/**
- * Later keys sort behind earlier ones, so that the service finds and adds them near each other: half the CPU for both.
- * Not a UUID, which a browser makes only by https.
- */
-export const freshKey = (nowAt: number): string =>
-  `${nowAt.toString(16).padStart(12, "0")}-${hexOf(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)))}`;
+/** Later keys sort behind earlier ones, so that the service finds and adds them near each other: half the CPU for both. */
+export const freshKey = (nowAt: number): string => `${nowAt.toString(16).padStart(12, "0")}-${randomHex(RANDOM_CHARS)}`;
 
 const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string | undefined): Headers => {
   const all = new Headers();

@@ -2,9 +2,9 @@
 // slow, its spans are lost and nothing else happens: no job waits, nothing is stored.
 
 import { headerPairs } from "../../contract/text/header-pairs.ts";
+import { randomHex } from "../../contract/text/random-hex.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import type { Job } from "../../domain/job/job.ts";
-import { hexOf } from "../../domain/words/hex.ts";
 import { log } from "../../log/log.ts";
 import { attributes, type Span, spansOf, type TimelineEvent } from "./spans.ts";
 
@@ -22,8 +22,6 @@ export interface OtlpSettings {
   /** Self-hosted, the network with private addresses: the operator chooses the collector, so it may be private. */
   readonly LOCAL_NETWORK?: Fetcher;
 }
-
-const randomHex = (chars: number): string => hexOf(crypto.getRandomValues(new Uint8Array(chars / 2)));
 
 const TIMELINES = `SELECT jobs.id AS job_id, value ->> 0 AS version, value ->> 1 AS at, 'job.' || (value ->> 2) AS type,
     value ->> 3 AS worker, coalesce(value ->> '$[5].provider', value ->> '$[5][0]') AS provider,
