@@ -2,7 +2,7 @@
 
 import { isObject } from "../../contract/text/json-object.ts";
 import { inputTokensOf, tokensOf } from "../../contract/words/token-estimate.ts";
-import { settleTokens, userOf, windowAt } from "../../domain/access/key-limits.ts";
+import { settleTokens, type UseWindow, userOf, windowAt } from "../../domain/access/key-limits.ts";
 import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { Json } from "../../domain/words/json.ts";
@@ -49,6 +49,11 @@ const countedFor = (turn: Turn, { keyId, batch, fairnessKey: user }: Job): reado
   ];
 };
 
+const changeWindows = (turn: Turn, names: readonly string[], change: (window: UseWindow) => UseWindow): void => {
+  const { keyUse } = turn.store;
+  for (const name of names) keyUse.putWindow(name, change(windowAt(keyUse.window(name), turn.nowAt)));
+};
+
 const reservedFor = (turn: Turn, job: Job): number =>
   tokensAsked({ api: job.api, ...turn.store.payloads.find(job.id) });
 
@@ -60,18 +65,14 @@ export const settleUse = (turn: Turn, job: Job, usage: Usage | null, isOver: boo
   const names = usage === null ? [] : countedFor(turn, job);
   if (usage === null || names.length === 0) return;
   const reserved = isOver ? reservedFor(turn, job) : 0;
-  for (const name of names) {
-    const window = windowAt(turn.store.keyUse.window(name), turn.nowAt);
-    const used = usage.inputTokens + usage.outputTokens;
-    turn.store.keyUse.putWindow(name, settleTokens(window, job, reserved, used));
-  }
+  const used = usage.inputTokens + usage.outputTokens;
+  changeWindows(turn, names, (window) => settleTokens(window, job, reserved, used));
 };
 
 /** A job that was over is tried again: what was reserved for it went with what it took. */
 export const reserveAgain = (turn: Turn, job: Job): void => {
   const names = job.usage === null ? [] : countedFor(turn, job);
-  for (const name of names) {
-    const window = windowAt(turn.store.keyUse.window(name), turn.nowAt);
-    turn.store.keyUse.putWindow(name, { ...window, tokens: window.tokens + reservedFor(turn, job) });
-  }
+  if (names.length === 0) return;
+  const reserved = reservedFor(turn, job);
+  changeWindows(turn, names, (window) => ({ ...window, tokens: window.tokens + reserved }));
 };

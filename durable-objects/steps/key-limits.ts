@@ -99,7 +99,7 @@ export const refuseOverUse = (turn: Turn, requests: readonly Request[]): Result<
   const waiting = turn.memory.openByKey.get(waitingOf(keyId)) ?? 0;
   if (limits.maxWaiting != null && waiting + requests.length > limits.maxWaiting)
     return err(
-      exceeded(`this key may have ${counted(limits.maxWaiting, "job")} waiting, and ${waiting} wait`, OPEN_RETRY_MS),
+      exceeded(`this key may have ${plural(limits.maxWaiting, "job")} waiting, and ${waiting} wait`, OPEN_RETRY_MS),
     );
   return refuseOverMoney(turn, limitedBy(keyId, limits, requests), limits.monthNanoUsd);
 };
@@ -107,7 +107,7 @@ export const refuseOverUse = (turn: Turn, requests: readonly Request[]): Result<
 /** How soon a job may have ended. */
 const OPEN_RETRY_MS = 1_000;
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const exceeded = (detail: string, retryAfterMs: number, more: Partial<Exceeded> = {}): Exceeded => ({
   code: "rate_limit_exceeded",
@@ -128,12 +128,12 @@ const refuseOverWindow = (turn: Turn, { name, who, limits, demand }: Limited): R
   const window = windowAt(known, turn.nowAt);
   const resetMs = window.startedAt + WINDOW_MS - turn.nowAt;
   if (requestsPerMinute !== null && window.count + demand.count > requestsPerMinute)
-    return exceeded(`${who} may make ${counted(requestsPerMinute, "request")} a minute`, resetMs, {
+    return exceeded(`${who} may make ${plural(requestsPerMinute, "request")} a minute`, resetMs, {
       requestsPerMinute,
     });
   if (tokensPerMinute === null || demand.count === 0 || fitsTokens(tokensPerMinute, window, demand)) return null;
   const used = `${window.tokens} are used, and this needs about ${demand.tokens}`;
-  return exceeded(`${who} may use ${counted(tokensPerMinute, "token")} a minute: ${used}`, resetMs, {
+  return exceeded(`${who} may use ${plural(tokensPerMinute, "token")} a minute: ${used}`, resetMs, {
     tokensPerMinute,
   });
 };
@@ -152,7 +152,7 @@ const isCrowded = (turn: Turn, name: string): boolean => {
 const refuseOverOpen = (turn: Turn, { name, who, limits, demand }: Limited): Refusal | null => {
   const open = turn.memory.openByKey.get(name) ?? 0;
   if (limits.concurrent === null || open + demand.count <= limits.concurrent) return null;
-  return exceeded(`${who} may make ${counted(limits.concurrent, "request")} at a time`, OPEN_RETRY_MS);
+  return exceeded(`${who} may make ${plural(limits.concurrent, "request")} at a time`, OPEN_RETRY_MS);
 };
 
 const refuseOverMoney = (

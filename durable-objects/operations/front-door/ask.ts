@@ -111,7 +111,9 @@ const outlastRotation = (turn: Turn, job: Job): void => {
   turn.record(job, { job: { ...job, frontDoor: { ...job.frontDoor, openedWith: secretHash } }, events: [] });
 };
 
-/** What is asked for in the background waits in the queue, as any job. */
+/** It waits in the queue as any job does, because nobody waits for it. */
+const isInBackground = ({ response }: Pick<Asking, "response">): boolean => response?.isBackground === true;
+
 const permitAsk = (turn: Turn, isBackground: boolean): Result<null, Refusal> =>
   permit(turn.memory.killswitch, isBackground ? "create" : "dispatch");
 
@@ -167,7 +169,7 @@ const refuseUnoffered = (turn: Turn, api: Api): Result<null, Refusal> => {
 };
 
 const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal> => {
-  const isBackground = request.response?.isBackground === true;
+  const isBackground = isInBackground(request);
   const permitted = permitAsk(turn, isBackground);
   if (!permitted.ok) return permitted;
   if (isBackground && !mayStore(turn)) return err(NOTHING_STORED);
@@ -245,9 +247,9 @@ const firstTaken = (
     if (code === "queue_timeout") full ??= created;
     tried.push(triedOf(created.job, code));
   }
-  // What nobody waits for waits for the budget that is open again first.
-  const best = full ?? first ?? (request.response?.isBackground === true ? held?.created : null) ?? null;
-  if (best !== null) return ok({ created: best, policy });
+  // In the background it waits for the budget that is open again first.
+  const best = full ?? first ?? (isInBackground(request) ? held?.created : undefined);
+  if (best !== undefined) return ok({ created: best, policy });
   return err(held?.refusal ?? { code: "model_not_found", model: request.model, known: [] });
 };
 
@@ -302,7 +304,7 @@ const toNewJob = (
       headers,
       queueMs: queueMs ?? turn.memory.config.frontDoor.queueMs,
       isBodyHeld: input === null,
-      ...(request.response?.isBackground === true ? { isBackground: true as const } : {}),
+      ...(isInBackground(request) ? { isBackground: true as const } : {}),
       ...(request.heldBytes === undefined ? {} : { heldBytes: request.heldBytes }),
       isSessionHit: null,
       ...(turn.caller.secretHash === undefined ? {} : { openedWith: turn.caller.secretHash }),
