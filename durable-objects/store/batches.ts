@@ -15,8 +15,7 @@ export interface BatchPage {
 const SEEN = "FROM batches WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR record ->> 'form' = ?2)";
 
 export const batchesTable = (sql: Sql) => ({
-  find: (id: string): BatchRecord | null =>
-    record<BatchRecord>(first(sql, "SELECT record FROM batches WHERE id = ?", id)),
+  find: (id: string): BatchRecord | null => record(sql, "SELECT record FROM batches WHERE id = ?", id),
 
   put: (batch: BatchRecord): void => {
     sql.exec(
@@ -35,19 +34,17 @@ export const batchesTable = (sql: Sql) => ({
   },
 
   /** Those that have not ended. */
-  open: (): BatchRecord[] => records<BatchRecord>(all(sql, "SELECT record FROM batches WHERE ended_at IS NULL")),
+  open: (): BatchRecord[] => records(sql, "SELECT record FROM batches WHERE ended_at IS NULL"),
 
   /** Newest first. */
   page: ({ ofKey, form, limit }: BatchPage, offset: number): BatchRecord[] =>
-    records<BatchRecord>(
-      all(
-        sql,
-        `SELECT record ${SEEN} ORDER BY created_at DESC, id DESC LIMIT ?3 OFFSET ?4`,
-        ofKey,
-        form,
-        limit,
-        offset,
-      ),
+    records(
+      sql,
+      `SELECT record ${SEEN} ORDER BY created_at DESC, id DESC LIMIT ?3 OFFSET ?4`,
+      ofKey,
+      form,
+      limit,
+      offset,
     ),
 
   count: ({ ofKey, form }: Omit<BatchPage, "limit">): number =>
@@ -57,24 +54,20 @@ export const batchesTable = (sql: Sql) => ({
   beside: ({ ofKey, form, limit }: BatchPage, place: BatchRecord, isNewer: boolean): BatchRecord[] => {
     const [past, order] = isNewer ? [">", "ASC"] : ["<", "DESC"];
     const found = records<BatchRecord>(
-      all(
-        sql,
-        `SELECT record ${SEEN} AND (created_at, id) ${past} (?3, ?4)
+      sql,
+      `SELECT record ${SEEN} AND (created_at, id) ${past} (?3, ?4)
          ORDER BY created_at ${order}, id ${order} LIMIT ?5`,
-        ofKey,
-        form,
-        place.createdAt,
-        place.id,
-        limit,
-      ),
+      ofKey,
+      form,
+      place.createdAt,
+      place.id,
+      limit,
     );
     return isNewer ? found.reverse() : found;
   },
 
   endedBefore: (at: number, limit: number): BatchRecord[] =>
-    records<BatchRecord>(
-      all(sql, "SELECT record FROM batches WHERE ended_at < ? ORDER BY ended_at LIMIT ?", at, limit),
-    ),
+    records(sql, "SELECT record FROM batches WHERE ended_at < ? ORDER BY ended_at LIMIT ?", at, limit),
 
   oldestEndAt: (): number | null => scalar(sql, "SELECT MIN(ended_at) FROM batches WHERE ended_at IS NOT NULL"),
 
@@ -115,7 +108,7 @@ export const lineEndsTable = (sql: Sql) => ({
       chars += row.chars as number;
       if (answers.length > 0 && chars > room.chars) break;
       const query = "SELECT answer FROM line_ends WHERE batch = ? AND line = ?";
-      const answer = record<WrittenAnswer>(first(sql, query, batch, row.line ?? 0), "answer");
+      const answer = record<WrittenAnswer>(sql, query, batch, row.line ?? 0);
       if (answer !== null) answers.push(readAnswer(answer));
     }
     return answers;

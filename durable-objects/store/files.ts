@@ -1,7 +1,7 @@
 // Files: their records. The bytes are elsewhere (`files/stored-file.ts`).
 
 import { type FileRecord, type FilesHeld, newShelvedId } from "../../domain/file/file.ts";
-import { all, first, record, records, type Sql, type SqlValue, scalar } from "./sql.ts";
+import { cells, first, record, records, type Sql, scalar } from "./sql.ts";
 
 export interface FilePage {
   readonly purpose: string | null;
@@ -30,13 +30,10 @@ const count = (sql: Sql, files: number, bytes: number): void => {
   );
 };
 
-const read = (sql: Sql, query: string, ...values: SqlValue[]): FileRecord[] =>
-  records<FileRecord>(all(sql, query, ...values));
-
 const bytesOf = (sql: Sql, id: string): number | null => scalar(sql, "SELECT bytes FROM files WHERE id = ?", id);
 
 export const filesTable = (sql: Sql) => ({
-  find: (id: string): FileRecord | null => record<FileRecord>(first(sql, "SELECT record FROM files WHERE id = ?", id)),
+  find: (id: string): FileRecord | null => record(sql, "SELECT record FROM files WHERE id = ?", id),
 
   put: (file: FileRecord): void => {
     const before = bytesOf(sql, file.id);
@@ -70,7 +67,7 @@ export const filesTable = (sql: Sql) => ({
 
   /** Newest first. */
   page: ({ purpose, ofKey, nowAt }: FilePage, limit: number, offset: number): FileRecord[] =>
-    read(
+    records(
       sql,
       recordsOf(`SELECT id ${LISTED} ORDER BY created_at DESC, id DESC LIMIT ?4 OFFSET ?5`, "DESC"),
       nowAt,
@@ -90,7 +87,7 @@ export const filesTable = (sql: Sql) => ({
   ): FileRecord[] => {
     const past = place.isAscending ? ">" : "<";
     const order = place.isAscending ? "ASC" : "DESC";
-    return read(
+    return records(
       sql,
       recordsOf(
         `SELECT id ${LISTED} AND (created_at, id) ${past} (?4, ?5) ORDER BY created_at ${order}, id ${order} LIMIT ?6`,
@@ -106,7 +103,7 @@ export const filesTable = (sql: Sql) => ({
   },
 
   outputsOf: (jobId: string): FileRecord[] =>
-    read(sql, "SELECT record FROM files WHERE job_id = ? AND is_whole = 1 ORDER BY created_at, id", jobId),
+    records(sql, "SELECT record FROM files WHERE job_id = ? AND is_whole = 1 ORDER BY created_at, id", jobId),
 
   held: (): FilesHeld => {
     const row = first(sql, "SELECT files, bytes FROM file_sums");
@@ -115,13 +112,12 @@ export const filesTable = (sql: Sql) => ({
 
   /** Some that have objects of their own. */
   someAlone: (limit: number): FileRecord[] =>
-    read(sql, "SELECT record FROM files WHERE id NOT GLOB ? LIMIT ?", shelvedIds, limit),
+    records(sql, "SELECT record FROM files WHERE id NOT GLOB ? LIMIT ?", shelvedIds, limit),
 
-  allShelved: (): string[] =>
-    all(sql, "SELECT id FROM files WHERE id GLOB ?", shelvedIds).map(({ id }) => id as string),
+  allShelved: (): string[] => cells(sql, "SELECT id FROM files WHERE id GLOB ?", shelvedIds),
 
   nextEndAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM files"),
 
   ended: (nowAt: number, limit: number): FileRecord[] =>
-    read(sql, "SELECT record FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", nowAt, limit),
+    records(sql, "SELECT record FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", nowAt, limit),
 });

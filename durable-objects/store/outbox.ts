@@ -178,9 +178,7 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
     /** The rows after one, up to the first that is not in memory. */
     recentAfter: (seq: number): OutboxRow[] => recent.after(seq),
 
-    oldestAt: (): number | null =>
-      (first(sql, "SELECT at FROM outbox WHERE seq > ? ORDER BY seq LIMIT 1", drained())?.at as number | undefined) ??
-      null,
+    oldestAt: (): number | null => scalar(sql, "SELECT at FROM outbox WHERE seq > ? ORDER BY seq LIMIT 1", drained()),
 
     /** The first that history does not have; infinity for none. */
     firstSeq,

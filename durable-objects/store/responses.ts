@@ -1,7 +1,7 @@
 // Stored turns of the Responses API. What they take is counted beside them, because there may be very many.
 
 import type { StoredResponse } from "../../domain/front-door/stored-response.ts";
-import { all, first, record, records, type Sql, scalar } from "./sql.ts";
+import { cells, first, record, records, type Sql, scalar } from "./sql.ts";
 
 /** The texts of a turn, as JSON. */
 export interface ResponseTexts {
@@ -44,8 +44,7 @@ export const responsesTable = (sql: Sql) => {
       chars,
     );
   };
-  const find = (id: string): StoredResponse | null =>
-    record<StoredResponse>(first(sql, "SELECT record FROM responses WHERE id = ?", id));
+  const find = (id: string): StoredResponse | null => record(sql, "SELECT record FROM responses WHERE id = ?", id);
   return {
     find,
 
@@ -86,7 +85,7 @@ export const responsesTable = (sql: Sql) => {
 
     /** The key's newest answer that has the item; null if there is none. */
     withItem: (keyId: string | null, itemId: string, nowAt: number): string | null => {
-      const row = first(
+      const [found] = cells(
         sql,
         `SELECT response_id FROM response_items JOIN responses ON responses.id = response_id
           WHERE key_id = ? AND item_id = ? AND expires_at > ? ORDER BY response_id DESC LIMIT 1`,
@@ -94,7 +93,7 @@ export const responsesTable = (sql: Sql) => {
         itemId,
         nowAt,
       );
-      return (row?.response_id as string | undefined) ?? null;
+      return found ?? null;
     },
 
     /** What its texts take. */
@@ -112,13 +111,11 @@ export const responsesTable = (sql: Sql) => {
     chars: (): number => scalar(sql, "SELECT chars FROM response_sums") ?? 0,
 
     oldest: (limit: number): StoredResponse[] =>
-      records<StoredResponse>(all(sql, "SELECT record FROM responses ORDER BY expires_at LIMIT ?", limit)),
+      records(sql, "SELECT record FROM responses ORDER BY expires_at LIMIT ?", limit),
 
     nextEndAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM responses"),
 
     ended: (nowAt: number, limit: number): StoredResponse[] =>
-      records<StoredResponse>(
-        all(sql, "SELECT record FROM responses WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", nowAt, limit),
-      ),
+      records(sql, "SELECT record FROM responses WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", nowAt, limit),
   };
 };

@@ -3,7 +3,7 @@
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import { readSchedule } from "../../domain/schedule/schedule-record.ts";
 import { RecordSums } from "./record-sums.ts";
-import { all, first, type Row, type Sql, scalar } from "./sql.ts";
+import { all, cells, first, type Row, type Sql, scalar } from "./sql.ts";
 
 /** More than is shown of a prompt. */
 const SHOWN_CHARS = 400;
@@ -48,12 +48,12 @@ export const schedulesTable = (sql: Sql) => {
     all: (): Schedule[] => all(sql, "SELECT record FROM schedules").map(scheduleOf),
 
     newestNames: (limit: number, offset: number): string[] =>
-      all(
+      cells(
         sql,
         "SELECT name FROM schedules ORDER BY record ->> 'createdAt' DESC, name LIMIT ? OFFSET ?",
         limit,
         offset,
-      ).map(({ name }) => name as string),
+      ),
 
     /** Whether another fits. */
     hasRoom: (limit: number, limitChars: number): boolean => sums.areBelow(limit, limitChars),

@@ -9,7 +9,7 @@ import { type Absence, readAbsence } from "../../domain/tenant/absence.ts";
 import type { StoragePlace } from "../../domain/tenant/storage-use.ts";
 import type { HistoryPlace } from "../../domain/tenant/tenant-database.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
-import { first, record, type Sql } from "./sql.ts";
+import { record, type Sql } from "./sql.ts";
 
 export interface TenantIdentity {
   readonly tenant: string;
@@ -89,8 +89,7 @@ export const OWN_SETTINGS: readonly string[] = [ABSENCE, ARRIVED_MOVE, DATABASE]
 export type SettingsTable = ReturnType<typeof settingsTable>;
 
 export const settingsTable = (sql: Sql) => {
-  const read = <T>(name: string): T | null =>
-    record<T>(first(sql, "SELECT value FROM settings WHERE name = ?", name), "value");
+  const read = <T>(name: string): T | null => record(sql, "SELECT value FROM settings WHERE name = ?", name);
   const write = (name: string, value: unknown): void => {
     sql.exec("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", name, JSON.stringify(value));
   };

@@ -44,14 +44,19 @@ export const first = (sql: Sql, query: string, ...bindings: SqlValue[]): Row | n
 export const hasTable = (sql: Sql, name: string): boolean =>
   first(sql, "SELECT 1 FROM sqlite_master WHERE name = ?", name) !== null;
 
+/** The only column of each row. */
+export const cells = <Cell extends SqlValue = string>(sql: Sql, query: string, ...bindings: SqlValue[]): Cell[] =>
+  all(sql, query, ...bindings).map((row) => Object.values(row)[0] as Cell);
+
 /** One number from one row; null if there is no row or no value. */
 export const scalar = (sql: Sql, query: string, ...bindings: SqlValue[]): number | null => {
-  const row = first(sql, query, ...bindings);
-  const value = row === null ? null : Object.values(row)[0];
+  const [value] = cells<SqlValue>(sql, query, ...bindings);
   return typeof value === "number" ? value : null;
 };
 
-export const record = <T>(row: Row | null, column = "record"): T | null =>
-  row === null ? null : (JSON.parse(row[column] as string) as T);
+/** The only column of each row, which is JSON. */
+export const records = <T>(sql: Sql, query: string, ...bindings: SqlValue[]): T[] =>
+  cells(sql, query, ...bindings).map((text) => JSON.parse(text));
 
-export const records = <T>(rows: readonly Row[]): T[] => rows.map((row) => JSON.parse(row.record as string) as T);
+export const record = <T>(sql: Sql, query: string, ...bindings: SqlValue[]): T | null =>
+  records<T>(sql, query, ...bindings)[0] ?? null;

@@ -10,15 +10,15 @@ import {
   type TableRows,
 } from "../../domain/tenant/moved-rows.ts";
 import { OWN_SETTINGS } from "./settings.ts";
-import { all, first, type Sql } from "./sql.ts";
+import { all, cells, first, type Sql } from "./sql.ts";
 
 /** Sessions, and grants of keys, end with the move; the steps of the schema belong to each database. */
 const STAYING = new Set(["schema_steps", "sessions", "person_sessions", "key_grants"]);
 
 const tablesOf = (sql: Sql): string[] =>
-  all(sql, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-    .map((row) => row.name as string)
-    .filter((name) => name !== "schema_steps" && !/^(sqlite_|_cf_|__)/.test(name));
+  cells(sql, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").filter(
+    (name) => name !== "schema_steps" && !/^(sqlite_|_cf_|__)/.test(name),
+  );
 
 export const movingTables = (sql: Sql): string[] => tablesOf(sql).filter((name) => !STAYING.has(name));
 
@@ -30,7 +30,7 @@ const known = (sql: Sql, table: string): string => {
 
 /** The columns of its primary key; every table has one. */
 const keysOf = (sql: Sql, table: string): string[] =>
-  all(sql, "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table).map((row) => row.name as string);
+  cells(sql, "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table);
 
 const OWN_ROWS = `name NOT IN (${OWN_SETTINGS.map((name) => `'${name}'`).join(", ")})`;
 

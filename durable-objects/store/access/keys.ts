@@ -3,7 +3,7 @@
 import type { KeyRecord } from "../../../domain/access/key.ts";
 import { Recent } from "../recent.ts";
 import { RecordSums } from "../record-sums.ts";
-import { all, first, record, records, type Sql, scalar } from "../sql.ts";
+import { cells, first, record, records, type Sql, scalar } from "../sql.ts";
 
 export interface Session {
   readonly id: string;
@@ -32,7 +32,7 @@ export const keysTable = (sql: Sql) => {
     find: (id: string): KeyRecord | null => {
       const known = recent.get(id);
       if (known !== undefined) return known;
-      const found = record<KeyRecord>(first(sql, "SELECT record FROM keys WHERE id = ?", id));
+      const found = record<KeyRecord>(sql, "SELECT record FROM keys WHERE id = ?", id);
       if (found !== null) recent.keep(id, found);
       return found;
     },
@@ -56,16 +56,16 @@ export const keysTable = (sql: Sql) => {
     },
 
     all: (): KeyRecord[] =>
-      records<KeyRecord>(all(sql, "SELECT record FROM keys")).sort((one, other) => other.createdAt - one.createdAt),
+      records<KeyRecord>(sql, "SELECT record FROM keys").sort((one, other) => other.createdAt - one.createdAt),
 
     /** The tenant's own admin keys that are not revoked, two at most: any two tell whether there is another one. */
-    twoAdmins: (): KeyRecord[] => records<KeyRecord>(all(sql, `SELECT record FROM keys WHERE ${IS_OWN_ADMIN} LIMIT 2`)),
+    twoAdmins: (): KeyRecord[] => records(sql, `SELECT record FROM keys WHERE ${IS_OWN_ADMIN} LIMIT 2`),
 
     /** Of all keys, or of a person's. */
     newestIds: (personId: string | null): string[] => {
       const whose = personId === null ? "" : "WHERE record ->> '$.personId' = ?";
       const query = `SELECT id FROM keys ${whose} ORDER BY record ->> '$.createdAt' DESC, id`;
-      return all(sql, query, ...(personId === null ? [] : [personId])).map((row) => row.id as string);
+      return cells(sql, query, ...(personId === null ? [] : [personId]));
     },
 
     /** When the next replaced secret stops working. */
@@ -74,11 +74,11 @@ export const keysTable = (sql: Sql) => {
 
     /** Keys whose replaced secret should work no longer. */
     withEndedGrace: (nowAt: number): KeyRecord[] =>
-      records<KeyRecord>(all(sql, `SELECT record FROM keys WHERE ${GRACE_END} <= ?`, nowAt)),
+      records(sql, `SELECT record FROM keys WHERE ${GRACE_END} <= ?`, nowAt),
 
     /** A person's own keys, also the revoked ones. */
     ofPerson: (personId: string): KeyRecord[] =>
-      records<KeyRecord>(all(sql, "SELECT record FROM keys WHERE record ->> '$.personId' = ?", personId)),
+      records(sql, "SELECT record FROM keys WHERE record ->> '$.personId' = ?", personId),
 
     put: (key: KeyRecord): void => {
       recent.keep(key.id, key);
@@ -124,17 +124,17 @@ export const sessionsTable = (sql: Sql) => ({
 
   /** Returns the ids of the removed ones. */
   removeExpired: (nowAt: number): string[] =>
-    all(sql, "DELETE FROM sessions WHERE expires_at <= ? RETURNING id", nowAt).map((row) => row.id as string),
+    cells(sql, "DELETE FROM sessions WHERE expires_at <= ? RETURNING id", nowAt),
 
   /** Keeps the newest of a key; returns the ids of the removed ones. */
   removeBeyond: (keyId: string, limit: number): string[] =>
-    all(
+    cells(
       sql,
       `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE key_id = ? ORDER BY expires_at DESC
         LIMIT -1 OFFSET ?) RETURNING id`,
       keyId,
       limit,
-    ).map((row) => row.id as string),
+    ),
 
   nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM sessions"),
 });

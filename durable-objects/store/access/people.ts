@@ -2,7 +2,7 @@
 
 import type { Attempt } from "../../../contract/access/sign-in.ts";
 import type { Person } from "../../../domain/access/person.ts";
-import { all, first, record, records, type Sql, scalar } from "../sql.ts";
+import { cells, first, record, records, type Sql, scalar } from "../sql.ts";
 
 export interface PersonSession {
   readonly id: string;
@@ -14,16 +14,15 @@ export interface PersonSession {
 export const KEPT_ATTEMPTS = 50;
 
 export const peopleTable = (sql: Sql) => ({
-  find: (id: string): Person | null => record<Person>(first(sql, "SELECT record FROM people WHERE id = ?", id)),
+  find: (id: string): Person | null => record(sql, "SELECT record FROM people WHERE id = ?", id),
 
   findSubject: (issuer: string, subject: string): Person | null =>
-    record<Person>(first(sql, "SELECT record FROM people WHERE issuer = ? AND subject = ?", issuer, subject)),
+    record(sql, "SELECT record FROM people WHERE issuer = ? AND subject = ?", issuer, subject),
 
   all: (): Person[] =>
-    records<Person>(all(sql, "SELECT record FROM people")).sort((one, other) => other.lastSeenAt - one.lastSeenAt),
+    records<Person>(sql, "SELECT record FROM people").sort((one, other) => other.lastSeenAt - one.lastSeenAt),
 
-  blockedIds: (): string[] =>
-    all(sql, "SELECT id FROM people WHERE record ->> '$.isBlocked'").map((row) => row.id as string),
+  blockedIds: (): string[] => cells(sql, "SELECT id FROM people WHERE record ->> '$.isBlocked'"),
 
   count: (): number => scalar(sql, "SELECT COUNT(*) FROM people") ?? 0,
 
@@ -41,8 +40,7 @@ export const peopleTable = (sql: Sql) => ({
 
   nextKeysEndAt: (): number | null => scalar(sql, "SELECT MIN(keys_end_at) FROM people WHERE keys_end_at IS NOT NULL"),
 
-  withEndedKeys: (nowAt: number): Person[] =>
-    records<Person>(all(sql, "SELECT record FROM people WHERE keys_end_at <= ?", nowAt)),
+  withEndedKeys: (nowAt: number): Person[] => records(sql, "SELECT record FROM people WHERE keys_end_at <= ?", nowAt),
 });
 
 export const personSessionsTable = (sql: Sql) => ({
@@ -73,28 +71,27 @@ export const personSessionsTable = (sql: Sql) => ({
 
   /** All but the `kept` that end last. Returns the ids of the removed ones. */
   removeOf: (personId: string, kept: number): string[] =>
-    all(
+    cells(
       sql,
       `DELETE FROM person_sessions WHERE id IN (
          SELECT id FROM person_sessions WHERE person_id = ? ORDER BY expires_at DESC, id LIMIT -1 OFFSET ?
        ) RETURNING id`,
       personId,
       kept,
-    ).map((row) => row.id as string),
+    ),
 
   /** Returns the ids of the removed ones. */
   removeExpired: (nowAt: number): string[] =>
-    all(sql, "DELETE FROM person_sessions WHERE expires_at <= ? RETURNING id", nowAt).map((row) => row.id as string),
+    cells(sql, "DELETE FROM person_sessions WHERE expires_at <= ? RETURNING id", nowAt),
 
   nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM person_sessions"),
 });
 
 export const attemptsTable = (sql: Sql) => ({
   /** Newest first. */
-  all: (): Attempt[] => records<Attempt>(all(sql, "SELECT record FROM sign_in_attempts ORDER BY id DESC")),
+  all: (): Attempt[] => records(sql, "SELECT record FROM sign_in_attempts ORDER BY id DESC"),
 
-  newest: (): Attempt | null =>
-    record<Attempt>(first(sql, "SELECT record FROM sign_in_attempts ORDER BY id DESC LIMIT 1")),
+  newest: (): Attempt | null => record(sql, "SELECT record FROM sign_in_attempts ORDER BY id DESC LIMIT 1"),
 
   /** The oldest beyond the last fifty goes. */
   add: (attempt: Attempt): void => {
@@ -116,8 +113,7 @@ export interface KeyGrant {
 
 export const keyGrantsTable = (sql: Sql) => ({
   /** The grant, which is gone afterwards. */
-  take: (id: string): KeyGrant | null =>
-    record<KeyGrant>(first(sql, "DELETE FROM key_grants WHERE id = ? RETURNING record", id)),
+  take: (id: string): KeyGrant | null => record(sql, "DELETE FROM key_grants WHERE id = ? RETURNING record", id),
 
   put: (grant: KeyGrant): void => {
     sql.exec(

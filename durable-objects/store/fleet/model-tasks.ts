@@ -1,7 +1,7 @@
 // Tasks for the models of workers. Ids are in order of creation.
 
 import { isTaskLive, isTaskOver, type ModelTask } from "../../../domain/fleet/model-task.ts";
-import { all, first, record, records, type Sql, scalar } from "../sql.ts";
+import { record, records, type Sql, scalar } from "../sql.ts";
 
 export interface ModelTaskFilter {
   readonly worker?: string | undefined;
@@ -11,8 +11,7 @@ export interface ModelTaskFilter {
 const WANTED = "FROM model_tasks WHERE (?1 IS NULL OR worker = ?1) AND (?2 IS NULL OR status = ?2)";
 
 export const modelTasksTable = (sql: Sql) => ({
-  find: (id: string): ModelTask | null =>
-    record<ModelTask>(first(sql, "SELECT record FROM model_tasks WHERE id = ?", id)),
+  find: (id: string): ModelTask | null => record(sql, "SELECT record FROM model_tasks WHERE id = ?", id),
 
   put: (task: ModelTask): void => {
     sql.exec(
@@ -25,19 +24,17 @@ export const modelTasksTable = (sql: Sql) => ({
     );
   },
 
-  live: (): ModelTask[] => records<ModelTask>(all(sql, "SELECT record FROM model_tasks WHERE is_live = 1 ORDER BY id")),
+  live: (): ModelTask[] => records(sql, "SELECT record FROM model_tasks WHERE is_live = 1 ORDER BY id"),
 
   /** Newest first. */
   page: ({ worker, status }: ModelTaskFilter, limit: number, offset: number): ModelTask[] =>
-    records<ModelTask>(
-      all(
-        sql,
-        `SELECT record ${WANTED} ORDER BY id DESC LIMIT ?3 OFFSET ?4`,
-        worker ?? null,
-        status ?? null,
-        limit,
-        offset,
-      ),
+    records(
+      sql,
+      `SELECT record ${WANTED} ORDER BY id DESC LIMIT ?3 OFFSET ?4`,
+      worker ?? null,
+      status ?? null,
+      limit,
+      offset,
     ),
 
   count: ({ worker, status }: ModelTaskFilter): number =>
@@ -46,7 +43,10 @@ export const modelTasksTable = (sql: Sql) => ({
   /** Removes those of a worker that are over, but the newest; returns the removed. */
   removeOld: (worker: string, kept: number): ModelTask[] => {
     const old = records<ModelTask>(
-      all(sql, "SELECT record FROM model_tasks WHERE worker = ? ORDER BY id DESC LIMIT -1 OFFSET ?", worker, kept),
+      sql,
+      "SELECT record FROM model_tasks WHERE worker = ? ORDER BY id DESC LIMIT -1 OFFSET ?",
+      worker,
+      kept,
     ).filter(isTaskOver);
     for (const { id } of old) sql.exec("DELETE FROM model_tasks WHERE id = ?", id);
     return old;

@@ -1,9 +1,9 @@
 // Workers whose silence was announced; each is announced once until it is back.
 
-import { all, type Sql } from "../sql.ts";
+import { cells, type Sql } from "../sql.ts";
 
 export const silentWorkersTable = (sql: Sql) => ({
-  all: (): Set<string> => new Set(all(sql, "SELECT instance FROM silent_workers").map((row) => row.instance as string)),
+  all: (): Set<string> => new Set(cells(sql, "SELECT instance FROM silent_workers")),
 
   put: (instance: string): void => {
     sql.exec("INSERT OR REPLACE INTO silent_workers (instance) VALUES (?)", instance);

@@ -3,7 +3,7 @@
 import type { MachineReport } from "../../../domain/fleet/machine.ts";
 import type { OfferedModels, Worker } from "../../../domain/fleet/worker.ts";
 import { readWorker, writeWorker } from "../../../domain/fleet/worker-record.ts";
-import { all, first, type Row, type Sql, scalar } from "../sql.ts";
+import { all, cells, first, type Row, type Sql, scalar } from "../sql.ts";
 
 const machineIn = (text: unknown): MachineReport | null =>
   text == null ? null : (JSON.parse(text as string) as MachineReport);
@@ -18,8 +18,7 @@ const modelsIn = (row: Row | null): OfferedModels => ({
 });
 
 const machineTextOf = (sql: Sql, instance: string): string | null =>
-  (first(sql, "SELECT machine FROM worker_machines WHERE instance = ?", instance)?.machine as string | undefined) ??
-  null;
+  cells(sql, "SELECT machine FROM worker_machines WHERE instance = ?", instance)[0] ?? null;
 
 export const workersTable = (sql: Sql) => ({
   *each(): Generator<Worker> {
@@ -40,8 +39,7 @@ export const workersTable = (sql: Sql) => ({
   },
 
   /** Those whose relays may have something open. To ask the others would make an object for each. */
-  relayed: (): string[] =>
-    all(sql, "SELECT instance FROM workers WHERE is_relayed").map((row) => row.instance as string),
+  relayed: (): string[] => cells(sql, "SELECT instance FROM workers WHERE is_relayed"),
 
   modelsOf: (instance: string): OfferedModels =>
     modelsIn(first(sql, "SELECT models, runtime_models FROM worker_models WHERE instance = ?", instance)),

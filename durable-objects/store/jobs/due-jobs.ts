@@ -5,7 +5,7 @@
 import type { Job } from "../../../domain/job/job.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Journal } from "../journal.ts";
-import { all, type Sql, scalar } from "../sql.ts";
+import { all, cells, type Sql, scalar } from "../sql.ts";
 import { LONGEST_DUE_FIRST, openJobs } from "./open-jobs.ts";
 
 const FINAL = "('completed', 'failed', 'cancelled')";
@@ -23,14 +23,14 @@ export const dueJobs = (sql: Sql, journal: Journal) => ({
 
   /** Final jobs whose time to leave has come and whose outbox rows are gone up to `goneSeq`, the longest due first. */
   removable: (nowAt: number, goneSeq: number, limit: number): string[] =>
-    all(
+    cells(
       sql,
       `SELECT id FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq <= ?
        ORDER BY due_at LIMIT ?`,
       nowAt,
       goneSeq,
       limit,
-    ).map((row) => row.id as string),
+    ),
 
   /** Final jobs that should leave but have outbox rows: makes them wait for these to go. */
   shelve: (nowAt: number, goneSeq: number): void => {

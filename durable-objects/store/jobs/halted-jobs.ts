@@ -1,13 +1,13 @@
 // The jobs that the killswitch put back into the queue, and that level 4 of the same activation cancels.
 
-import { all, type Sql } from "../sql.ts";
+import { cells, type Sql } from "../sql.ts";
 
 export const haltedJobsTable = (sql: Sql) => ({
   add: (ids: readonly string[]): void => {
     sql.exec("INSERT OR IGNORE INTO halted_jobs (job_id) SELECT value FROM json_each(?)", JSON.stringify(ids));
   },
 
-  all: (): string[] => all(sql, "SELECT job_id FROM halted_jobs").map((row) => row.job_id as string),
+  all: (): string[] => cells(sql, "SELECT job_id FROM halted_jobs"),
 
   clear: (): void => {
     sql.exec("DELETE FROM halted_jobs");

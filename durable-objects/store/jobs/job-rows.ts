@@ -4,7 +4,7 @@ import { laneOf } from "../../../domain/job/flows.ts";
 import { isLeased, type Job } from "../../../domain/job/job.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import { Recent } from "../recent.ts";
-import { all, first, record, type Sql } from "../sql.ts";
+import { all, record, type Sql } from "../sql.ts";
 
 export interface Recorded {
   readonly job: Job;
@@ -25,7 +25,7 @@ export const jobRows = (sql: Sql) => {
 
     forgetRecent: (): void => recent.clear(),
 
-    find: (id: string): Job | null => record<Job>(first(sql, "SELECT record FROM jobs WHERE id = ?", id)),
+    find: (id: string): Job | null => record(sql, "SELECT record FROM jobs WHERE id = ?", id),
 
     findMany: (ids: readonly string[]): Recorded[] => {
       const rows = all(

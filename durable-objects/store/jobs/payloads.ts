@@ -87,7 +87,7 @@ const results = (sql: Sql, journal: Journal) => ({
   findResult: (jobId: string): Json => {
     const kept = journal.find(jobId);
     if (kept !== undefined && (kept.result !== null || !kept.hasRows)) return kept.result;
-    return record<Json>(first(sql, "SELECT result FROM results WHERE job_id = ?", jobId), "result");
+    return record(sql, "SELECT result FROM results WHERE job_id = ?", jobId);
   },
 
   findResults: (ids: readonly string[]): Map<string, Json> => {

@@ -3,7 +3,7 @@
 import { type FlowPlace, laneOf } from "../../../domain/job/flows.ts";
 import { isBefore, type Place } from "../../../domain/job/queue.ts";
 import type { Journal } from "../journal.ts";
-import { all, first, type Sql, scalar } from "../sql.ts";
+import { all, cells, first, type Sql, scalar } from "../sql.ts";
 
 export const waitingJobs = (sql: Sql, journal: Journal) => {
   /** If the journal has all `count` jobs of the group, the table is not read. */
@@ -19,7 +19,7 @@ export const waitingJobs = (sql: Sql, journal: Journal) => {
   };
   const oldOldest = (groupKey: string): string | null => {
     const query = "SELECT MIN(id) AS id FROM jobs WHERE group_key = ? AND order_key IS NOT NULL";
-    return (first(sql, query, groupKey)?.id ?? null) as string | null;
+    return cells<string | null>(sql, query, groupKey)[0] ?? null;
   };
   return {
     /** The first waiting job of a group, `count` of which wait. */

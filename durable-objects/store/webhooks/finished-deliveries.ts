@@ -1,6 +1,6 @@
 // Deliveries that are kept to be shown, until they are old or many.
 
-import { first, type Sql } from "../sql.ts";
+import { cells, first, type Sql } from "../sql.ts";
 
 export const finishedDeliveries = (sql: Sql) => ({
   /** When the first finished delivery ended, and how often deliveries were written since: a write takes a new row id. */
@@ -15,13 +15,13 @@ export const finishedDeliveries = (sql: Sql) => ({
 
   /** A webhook that is not there any more, and has deliveries. Looks at one row of each webhook. */
   webhookGone: (): string | null => {
-    const row = first(
+    const [id] = cells(
       sql,
       `WITH RECURSIVE seen (id) AS (SELECT MIN(webhook_id) FROM deliveries UNION ALL
          SELECT (SELECT MIN(webhook_id) FROM deliveries WHERE webhook_id > seen.id) FROM seen WHERE id IS NOT NULL)
        SELECT id FROM seen WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM webhooks) LIMIT 1`,
     );
-    return row === null ? null : (row.id as string);
+    return id ?? null;
   },
 
   removeSome: (webhookId: string, limit: number): void => {

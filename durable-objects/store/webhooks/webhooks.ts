@@ -1,12 +1,12 @@
 // Webhooks.
 
 import type { Webhook } from "../../../domain/webhook.ts";
-import { all, records, type Sql } from "../sql.ts";
+import { records, type Sql } from "../sql.ts";
 
 export const webhooksTable = (sql: Sql) => ({
   /** Newest first. */
   all: (): Webhook[] =>
-    records<Webhook>(all(sql, "SELECT record FROM webhooks")).sort((one, other) => other.createdAt - one.createdAt),
+    records<Webhook>(sql, "SELECT record FROM webhooks").sort((one, other) => other.createdAt - one.createdAt),
 
   put: (webhook: Webhook): void => {
     sql.exec("INSERT OR REPLACE INTO webhooks (id, record) VALUES (?, ?)", webhook.id, JSON.stringify(webhook));
