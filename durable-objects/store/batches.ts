@@ -3,7 +3,7 @@
 import type { BatchRecord } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import type { Json } from "../../domain/words/json.ts";
-import { all, first, record, records, type Sql, scalar } from "./sql.ts";
+import { all, first, put, record, records, type Sql, scalar } from "./sql.ts";
 
 /** The batches that a caller sees, and the place behind which a page begins. */
 export interface BatchPage {
@@ -18,15 +18,14 @@ export const batchesTable = (sql: Sql) => ({
   find: (id: string): BatchRecord | null => record(sql, "SELECT record FROM batches WHERE id = ?", id),
 
   put: (batch: BatchRecord): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO batches (id, owner, file_id, created_at, ended_at, record) VALUES (?, ?, ?, ?, ?, ?)",
-      batch.id,
-      batch.keyId,
-      batch.fileId,
-      batch.createdAt,
-      batch.endedAt,
-      JSON.stringify(batch),
-    );
+    put(sql, "batches", {
+      id: batch.id,
+      owner: batch.keyId,
+      file_id: batch.fileId,
+      created_at: batch.createdAt,
+      ended_at: batch.endedAt,
+      record: JSON.stringify(batch),
+    });
   },
 
   remove: (id: string): void => {

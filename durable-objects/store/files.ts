@@ -1,7 +1,7 @@
 // Files: their records. The bytes are elsewhere (`files/stored-file.ts`).
 
 import { type FileRecord, type FilesHeld, newShelvedId } from "../../domain/file/file.ts";
-import { cells, first, record, records, type Sql, scalar } from "./sql.ts";
+import { cells, first, put, record, records, type Sql, scalar } from "./sql.ts";
 
 export interface FilePage {
   readonly purpose: string | null;
@@ -38,19 +38,17 @@ export const filesTable = (sql: Sql) => ({
   put: (file: FileRecord): void => {
     const before = bytesOf(sql, file.id);
     count(sql, before === null ? 1 : 0, file.bytes - (before ?? 0));
-    sql.exec(
-      `INSERT OR REPLACE INTO files (id, owner, purpose, job_id, bytes, is_whole, created_at, expires_at, record)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      file.id,
-      file.ownerKeyId,
-      file.purpose,
-      file.jobId,
-      file.bytes,
-      Number(file.sha256 !== null),
-      file.createdAt,
-      file.expiresAt,
-      JSON.stringify(file),
-    );
+    put(sql, "files", {
+      id: file.id,
+      owner: file.ownerKeyId,
+      purpose: file.purpose,
+      job_id: file.jobId,
+      bytes: file.bytes,
+      is_whole: Number(file.sha256 !== null),
+      created_at: file.createdAt,
+      expires_at: file.expiresAt,
+      record: JSON.stringify(file),
+    });
   },
 
   /** Files that were views of others came here as bytes of their own. */

@@ -3,7 +3,7 @@
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import { readSchedule } from "../../domain/schedule/schedule-record.ts";
 import { RecordSums } from "./record-sums.ts";
-import { all, cells, first, type Row, type Sql, scalar } from "./sql.ts";
+import { all, cells, first, put, type Row, type Sql, scalar } from "./sql.ts";
 
 /** More than is shown of a prompt. */
 const SHOWN_CHARS = 400;
@@ -63,8 +63,9 @@ export const schedulesTable = (sql: Sql) => {
     put: (schedule: Schedule): void => {
       shown?.set(schedule.name, shortened(schedule));
       const { name, nextRunAt } = schedule;
-      const query = "INSERT OR REPLACE INTO schedules (name, next_run_at, record) VALUES (?, ?, ?)";
-      sums.change(name, () => sql.exec(query, name, nextRunAt, JSON.stringify(schedule)));
+      sums.change(name, () =>
+        put(sql, "schedules", { name, next_run_at: nextRunAt, record: JSON.stringify(schedule) }),
+      );
     },
 
     remove: (name: string): void => {

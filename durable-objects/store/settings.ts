@@ -9,7 +9,7 @@ import { type Absence, readAbsence } from "../../domain/tenant/absence.ts";
 import type { StoragePlace } from "../../domain/tenant/storage-use.ts";
 import type { HistoryPlace } from "../../domain/tenant/tenant-database.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
-import { record, type Sql } from "./sql.ts";
+import { put, record, type Sql } from "./sql.ts";
 
 export interface TenantIdentity {
   readonly tenant: string;
@@ -91,7 +91,7 @@ export type SettingsTable = ReturnType<typeof settingsTable>;
 export const settingsTable = (sql: Sql) => {
   const read = <T>(name: string): T | null => record(sql, "SELECT value FROM settings WHERE name = ?", name);
   const write = (name: string, value: unknown): void => {
-    sql.exec("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", name, JSON.stringify(value));
+    put(sql, "settings", { name, value: JSON.stringify(value) });
   };
   return {
     identity: (): TenantIdentity | null => read<TenantIdentity>("identity"),

@@ -60,3 +60,9 @@ export const records = <T>(sql: Sql, query: string, ...bindings: SqlValue[]): T[
 
 export const record = <T>(sql: Sql, query: string, ...bindings: SqlValue[]): T | null =>
   records<T>(sql, query, ...bindings)[0] ?? null;
+
+/** Writes a row, in the place of the one with its key. */
+export const put = (sql: Sql, table: string, row: Row): void => {
+  const places = Object.keys(row).map(() => "?");
+  sql.exec(`INSERT OR REPLACE INTO ${table} (${Object.keys(row)}) VALUES (${places})`, ...Object.values(row));
+};

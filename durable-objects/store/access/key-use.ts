@@ -2,7 +2,7 @@
 // and their spending by day.
 
 import type { UseWindow } from "../../../domain/access/key-limits.ts";
-import { all, first, type Sql, scalar } from "../sql.ts";
+import { all, first, put, type Sql, scalar } from "../sql.ts";
 
 export const keyUseTable = (sql: Sql) => ({
   window: (keyId: string): UseWindow | null => {
@@ -12,13 +12,7 @@ export const keyUseTable = (sql: Sql) => ({
   },
 
   putWindow: (keyId: string, { startedAt, count, tokens }: UseWindow): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO key_windows (key_id, started_at, count, tokens) VALUES (?, ?, ?, ?)",
-      keyId,
-      startedAt,
-      count,
-      tokens,
-    );
+    put(sql, "key_windows", { key_id: keyId, started_at: startedAt, count, tokens });
   },
 
   /** How many of a key's people have a window. */
@@ -46,7 +40,7 @@ export const keyUseTable = (sql: Sql) => ({
   openCount: (keyId: string): number | null => scalar(sql, "SELECT count FROM key_open_jobs WHERE key_id = ?", keyId),
 
   putOpenCount: (keyId: string, count: number): void => {
-    sql.exec("INSERT OR REPLACE INTO key_open_jobs (key_id, count) VALUES (?, ?)", keyId, count);
+    put(sql, "key_open_jobs", { key_id: keyId, count });
   },
 
   forgetOpenCount: (keyId: string): void => {

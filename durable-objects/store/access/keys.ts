@@ -3,7 +3,7 @@
 import type { KeyRecord } from "../../../domain/access/key.ts";
 import { Recent } from "../recent.ts";
 import { RecordSums } from "../record-sums.ts";
-import { cells, first, record, records, type Sql, scalar } from "../sql.ts";
+import { cells, first, put, record, records, type Sql, scalar } from "../sql.ts";
 
 export interface Session {
   readonly id: string;
@@ -83,8 +83,7 @@ export const keysTable = (sql: Sql) => {
     put: (key: KeyRecord): void => {
       recent.keep(key.id, key);
       isFull = false;
-      const query = "INSERT OR REPLACE INTO keys (id, record) VALUES (?, ?)";
-      sums.change(key.id, () => sql.exec(query, key.id, JSON.stringify(key)));
+      sums.change(key.id, () => put(sql, "keys", { id: key.id, record: JSON.stringify(key) }));
     },
   };
 };
@@ -103,14 +102,13 @@ export const sessionsTable = (sql: Sql) => ({
   },
 
   put: (session: Session): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO sessions (id, key_id, key_hash, hash, expires_at) VALUES (?, ?, ?, ?, ?)",
-      session.id,
-      session.keyId,
-      session.keyHash,
-      session.hash,
-      session.expiresAt,
-    );
+    put(sql, "sessions", {
+      id: session.id,
+      key_id: session.keyId,
+      key_hash: session.keyHash,
+      hash: session.hash,
+      expires_at: session.expiresAt,
+    });
   },
 
   remove: (id: string): void => {

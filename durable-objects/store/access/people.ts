@@ -2,7 +2,7 @@
 
 import type { Attempt } from "../../../contract/access/sign-in.ts";
 import type { Person } from "../../../domain/access/person.ts";
-import { cells, first, record, records, type Sql, scalar } from "../sql.ts";
+import { cells, first, put, record, records, type Sql, scalar } from "../sql.ts";
 
 export interface PersonSession {
   readonly id: string;
@@ -28,14 +28,13 @@ export const peopleTable = (sql: Sql) => ({
 
   /** `keysEndAt`: when the live keys of the person are suspended; null if there are none. */
   put: (person: Person, keysEndAt: number | null): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO people (id, issuer, subject, keys_end_at, record) VALUES (?, ?, ?, ?, ?)",
-      person.id,
-      person.issuer,
-      person.subject,
-      keysEndAt,
-      JSON.stringify(person),
-    );
+    put(sql, "people", {
+      id: person.id,
+      issuer: person.issuer,
+      subject: person.subject,
+      keys_end_at: keysEndAt,
+      record: JSON.stringify(person),
+    });
   },
 
   nextKeysEndAt: (): number | null => scalar(sql, "SELECT MIN(keys_end_at) FROM people WHERE keys_end_at IS NOT NULL"),
@@ -56,13 +55,7 @@ export const personSessionsTable = (sql: Sql) => ({
   },
 
   put: ({ id, personId, hash, expiresAt }: PersonSession): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO person_sessions (id, person_id, hash, expires_at) VALUES (?, ?, ?, ?)",
-      id,
-      personId,
-      hash,
-      expiresAt,
-    );
+    put(sql, "person_sessions", { id, person_id: personId, hash, expires_at: expiresAt });
   },
 
   remove: (id: string): void => {

@@ -1,6 +1,6 @@
 // Keys for providers that the coordinator calls itself, sealed: only the vault connector of `src/` can open one.
 
-import { all, first, type Sql } from "../sql.ts";
+import { all, first, put, type Sql } from "../sql.ts";
 
 export interface ProviderKey {
   readonly provider: string;
@@ -19,13 +19,7 @@ export const providerKeysTable = (sql: Sql) => ({
   },
 
   put: ({ provider, sealed, setAt, setBy }: ProviderKey): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO provider_keys (provider, sealed, set_at, set_by) VALUES (?, ?, ?, ?)",
-      provider,
-      sealed,
-      setAt,
-      setBy,
-    );
+    put(sql, "provider_keys", { provider, sealed, set_at: setAt, set_by: setBy });
   },
 
   remove: (provider: string): void => {

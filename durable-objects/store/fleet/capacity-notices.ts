@@ -1,6 +1,6 @@
 // Requirement groups for which webhooks were told that capacity is wanted, and when; repeated while it lasts.
 
-import { all, type Sql } from "../sql.ts";
+import { all, put, type Sql } from "../sql.ts";
 
 export const capacityNoticesTable = (sql: Sql) => ({
   all: (): Map<string, number> =>
@@ -9,7 +9,7 @@ export const capacityNoticesTable = (sql: Sql) => ({
     ),
 
   put: (groupKey: string, at: number): void => {
-    sql.exec("INSERT OR REPLACE INTO capacity_notices (group_key, at) VALUES (?, ?)", groupKey, at);
+    put(sql, "capacity_notices", { group_key: groupKey, at });
   },
 
   remove: (groupKey: string): void => {

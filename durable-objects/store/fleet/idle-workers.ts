@@ -1,6 +1,6 @@
 // Workers without work, since when, and whether webhooks were told. Only while a webhook selects the event.
 
-import { all, type Sql } from "../sql.ts";
+import { all, put, type Sql } from "../sql.ts";
 
 export interface Idleness {
   readonly sinceAt: number;
@@ -18,12 +18,7 @@ export const idleWorkersTable = (sql: Sql) => ({
     ),
 
   put: (instance: string, { sinceAt, isTold }: Idleness): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO idle_workers (instance, since_at, is_told) VALUES (?, ?, ?)",
-      instance,
-      sinceAt,
-      Number(isTold),
-    );
+    put(sql, "idle_workers", { instance, since_at: sinceAt, is_told: Number(isTold) });
   },
 
   remove: (instance: string): void => {

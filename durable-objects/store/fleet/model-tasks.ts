@@ -1,7 +1,7 @@
 // Tasks for the models of workers. Ids are in order of creation.
 
 import { isTaskLive, isTaskOver, type ModelTask } from "../../../domain/fleet/model-task.ts";
-import { record, records, type Sql, scalar } from "../sql.ts";
+import { put, record, records, type Sql, scalar } from "../sql.ts";
 
 export interface ModelTaskFilter {
   readonly worker?: string | undefined;
@@ -14,14 +14,13 @@ export const modelTasksTable = (sql: Sql) => ({
   find: (id: string): ModelTask | null => record(sql, "SELECT record FROM model_tasks WHERE id = ?", id),
 
   put: (task: ModelTask): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO model_tasks (id, worker, status, is_live, record) VALUES (?, ?, ?, ?, ?)",
-      task.id,
-      task.worker,
-      task.status,
-      isTaskLive(task) ? 1 : 0,
-      JSON.stringify(task),
-    );
+    put(sql, "model_tasks", {
+      id: task.id,
+      worker: task.worker,
+      status: task.status,
+      is_live: isTaskLive(task) ? 1 : 0,
+      record: JSON.stringify(task),
+    });
   },
 
   live: (): ModelTask[] => records(sql, "SELECT record FROM model_tasks WHERE is_live = 1 ORDER BY id"),

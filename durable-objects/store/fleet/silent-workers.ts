@@ -1,12 +1,12 @@
 // Workers whose silence was announced; each is announced once until it is back.
 
-import { cells, type Sql } from "../sql.ts";
+import { cells, put, type Sql } from "../sql.ts";
 
 export const silentWorkersTable = (sql: Sql) => ({
   all: (): Set<string> => new Set(cells(sql, "SELECT instance FROM silent_workers")),
 
   put: (instance: string): void => {
-    sql.exec("INSERT OR REPLACE INTO silent_workers (instance) VALUES (?)", instance);
+    put(sql, "silent_workers", { instance });
   },
 
   remove: (instance: string): void => {

@@ -3,7 +3,7 @@
 import type { MachineReport } from "../../../domain/fleet/machine.ts";
 import type { OfferedModels, Worker } from "../../../domain/fleet/worker.ts";
 import { readWorker, writeWorker } from "../../../domain/fleet/worker-record.ts";
-import { all, cells, first, type Row, type Sql, scalar } from "../sql.ts";
+import { all, cells, first, put, type Row, type Sql, scalar } from "../sql.ts";
 
 const machineIn = (text: unknown): MachineReport | null =>
   text == null ? null : (JSON.parse(text as string) as MachineReport);
@@ -51,11 +51,7 @@ export const workersTable = (sql: Sql) => ({
   machineOf: (instance: string): MachineReport | null => machineIn(machineTextOf(sql, instance)),
 
   putMachine: (instance: string, machine: MachineReport): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO worker_machines (instance, machine) VALUES (?, ?)",
-      instance,
-      JSON.stringify(machine),
-    );
+    put(sql, "worker_machines", { instance, machine: JSON.stringify(machine) });
   },
 
   /** Those that name a model with these words in its name. */
@@ -66,21 +62,19 @@ export const workersTable = (sql: Sql) => ({
   },
 
   putModels: (instance: string, { models, runtimeModels }: OfferedModels): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO worker_models (instance, models, runtime_models) VALUES (?, ?, ?)",
+    put(sql, "worker_models", {
       instance,
-      models === null ? null : JSON.stringify(models),
-      runtimeModels === null ? null : JSON.stringify(runtimeModels),
-    );
+      models: models === null ? null : JSON.stringify(models),
+      runtime_models: runtimeModels === null ? null : JSON.stringify(runtimeModels),
+    });
   },
 
   put: (worker: Worker): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO workers (instance, is_relayed, record) VALUES (?, ?, ?)",
-      worker.instance,
-      Number(worker.isEdge || worker.hasHadLine),
-      writeWorker(worker),
-    );
+    put(sql, "workers", {
+      instance: worker.instance,
+      is_relayed: Number(worker.isEdge || worker.hasHadLine),
+      record: writeWorker(worker),
+    });
   },
 
   remove: (instance: string): void => {
@@ -98,7 +92,7 @@ export const backoffsTable = (sql: Sql) => ({
     })),
 
   put: (provider: string, untilAt: number): void => {
-    sql.exec("INSERT OR REPLACE INTO backoffs (provider, until_at) VALUES (?, ?)", provider, untilAt);
+    put(sql, "backoffs", { provider, until_at: untilAt });
   },
 
   removeEnded: (nowAt: number): void => {

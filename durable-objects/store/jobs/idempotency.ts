@@ -1,6 +1,6 @@
 // First answers by idempotency key, for a day. Each API key has keys of its own.
 
-import { first, type Sql, scalar } from "../sql.ts";
+import { first, put, type Sql, scalar } from "../sql.ts";
 
 export interface FirstAnswer {
   readonly bodyHash: string;
@@ -29,15 +29,14 @@ export const idempotencyTable = (sql: Sql) => {
       answerAt(place, nowAt) ?? answerAt({ ...place, keyId: "" }, nowAt),
 
     put: ({ keyId, scope, key }: IdempotencyPlace, answer: FirstAnswer, expiresAt: number): void => {
-      sql.exec(
-        "INSERT OR REPLACE INTO idempotency (key_id, scope, key, body_hash, answer, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
-        keyId,
+      put(sql, "idempotency", {
+        key_id: keyId,
         scope,
         key,
-        answer.bodyHash,
-        answer.answer,
-        expiresAt,
-      );
+        body_hash: answer.bodyHash,
+        answer: answer.answer,
+        expires_at: expiresAt,
+      });
     },
 
     remove: ({ keyId, scope, key }: IdempotencyPlace): void => {

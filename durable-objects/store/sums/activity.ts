@@ -2,7 +2,7 @@
 
 import type { Activity } from "../../../domain/insight/activity.ts";
 import { SLOT_KINDS, SLOTS, type SlotKind } from "../../../domain/insight/slots.ts";
-import { all, first, type Row, type Sql } from "../sql.ts";
+import { all, first, put, type Row, type Sql } from "../sql.ts";
 
 export interface ActivitySlot {
   readonly at: number;
@@ -27,7 +27,7 @@ export const activityTable = (sql: Sql) => ({
   },
 
   put: (kind: SlotKind, { at, activity }: ActivitySlot): void => {
-    sql.exec("INSERT OR REPLACE INTO activity (kind, at, body) VALUES (?, ?, ?)", kind, at, JSON.stringify(activity));
+    put(sql, "activity", { kind, at, body: JSON.stringify(activity) });
   },
 
   /** Oldest first. */

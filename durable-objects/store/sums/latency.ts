@@ -10,7 +10,7 @@ import {
   type Slots,
 } from "../../../domain/insight/latency.ts";
 import { SLOT_KINDS, SLOTS, type SlotKind } from "../../../domain/insight/slots.ts";
-import { all, first, type Row, type Sql } from "../sql.ts";
+import { all, first, put, type Row, type Sql } from "../sql.ts";
 
 /** A value's jobs, then each measure's buckets: `[bucket, count, bucket, count, …]`. */
 type Written = readonly (readonly [value: string, jobs: number, ...measures: number[][]])[];
@@ -57,7 +57,7 @@ export const latencyTable = (sql: Sql) => ({
   },
 
   put: (kind: SlotKind, at: number, slots: Slots): void => {
-    sql.exec("INSERT OR REPLACE INTO latency (kind, at, body) VALUES (?, ?, ?)", kind, at, writeSlots(slots));
+    put(sql, "latency", { kind, at, body: writeSlots(slots) });
   },
 
   /** Oldest first. */

@@ -2,7 +2,7 @@
 // may still be reported, once. A stream's cost is estimated if it is not: `inputTokens` is null for what is never
 // estimated, or is already. A report that comes later takes the estimate's place.
 
-import { all, first, type Sql, scalar } from "../sql.ts";
+import { all, first, put, type Sql, scalar } from "../sql.ts";
 
 export interface UnreportedLease {
   readonly jobId: string;
@@ -44,21 +44,18 @@ const read = (row: Cells): EstimatedLease => ({
 
 export const unreportedTable = (sql: Sql) => ({
   put: (one: UnreportedLease): void => {
-    sql.exec(
-      `INSERT OR REPLACE INTO unreported
-         (job_id, lease, worker, provider, ended_at, input_tokens, said_chars, model, key_id, fairness_key)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      one.jobId,
-      one.lease,
-      one.worker,
-      one.provider,
-      one.endedAt,
-      one.inputTokens,
-      one.saidChars,
-      one.model,
-      one.keyId,
-      one.fairnessKey,
-    );
+    put(sql, "unreported", {
+      job_id: one.jobId,
+      lease: one.lease,
+      worker: one.worker,
+      provider: one.provider,
+      ended_at: one.endedAt,
+      input_tokens: one.inputTokens,
+      said_chars: one.saidChars,
+      model: one.model,
+      key_id: one.keyId,
+      fairness_key: one.fairnessKey,
+    });
   },
 
   find: (jobId: string, lease: number): EstimatedLease | null => {

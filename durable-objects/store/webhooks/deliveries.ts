@@ -1,7 +1,7 @@
 // Webhooks' deliveries. Each is written in the transaction of the change that it reports.
 
 import type { Delivery, DeliveryStatus } from "../../../domain/webhook.ts";
-import { all, first, type Sql, scalar } from "../sql.ts";
+import { all, first, put, type Sql, scalar } from "../sql.ts";
 import { DELIVERY_COLUMNS, toDelivery } from "./delivery-row.ts";
 import { dueDeliveries } from "./due-deliveries.ts";
 import { finishedDeliveries } from "./finished-deliveries.ts";
@@ -16,21 +16,20 @@ export const deliveriesTable = (sql: Sql) => ({
   },
 
   put: (one: Delivery): void => {
-    sql.exec(
-      `INSERT OR REPLACE INTO deliveries (${DELIVERY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      one.id,
-      one.webhookId,
-      one.event,
-      one.at,
-      one.status,
-      one.attempts,
-      one.responseStatus,
-      one.error,
-      one.nextAttemptAt,
-      one.finishedAt,
-      one.traceparent,
-      one.body,
-    );
+    put(sql, "deliveries", {
+      id: one.id,
+      webhook_id: one.webhookId,
+      event: one.event,
+      at: one.at,
+      status: one.status,
+      attempts: one.attempts,
+      response_status: one.responseStatus,
+      error: one.error,
+      next_attempt_at: one.nextAttemptAt,
+      finished_at: one.finishedAt,
+      traceparent: one.traceparent,
+      body: one.body,
+    });
   },
 
   /** Newest first; of any status if none is given. */

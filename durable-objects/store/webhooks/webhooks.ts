@@ -1,7 +1,7 @@
 // Webhooks.
 
 import type { Webhook } from "../../../domain/webhook.ts";
-import { records, type Sql } from "../sql.ts";
+import { put, records, type Sql } from "../sql.ts";
 
 export const webhooksTable = (sql: Sql) => ({
   /** Newest first. */
@@ -9,7 +9,7 @@ export const webhooksTable = (sql: Sql) => ({
     records<Webhook>(sql, "SELECT record FROM webhooks").sort((one, other) => other.createdAt - one.createdAt),
 
   put: (webhook: Webhook): void => {
-    sql.exec("INSERT OR REPLACE INTO webhooks (id, record) VALUES (?, ?)", webhook.id, JSON.stringify(webhook));
+    put(sql, "webhooks", { id: webhook.id, record: JSON.stringify(webhook) });
   },
 
   /** Its deliveries are left, perhaps very many. */
