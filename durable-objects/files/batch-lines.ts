@@ -36,6 +36,9 @@ export interface ViewSizes {
   readonly errors: number;
 }
 
+/** Where a line lies in its file. */
+type Place = Omit<TakenLine, "body"> & { readonly offset: number; readonly length: number };
+
 export type ViewForm = BatchFileKind | "anthropic";
 
 const TABLES = [
@@ -100,9 +103,9 @@ export class BatchLines {
 
   /** No more than tells whether there are too many. */
   #models(batch: string): { name: string; total: number }[] {
-    const query = `SELECT model, COUNT(*) AS total FROM lines WHERE batch = ? GROUP BY model ORDER BY model
+    const query = `SELECT model AS name, COUNT(*) AS total FROM lines WHERE batch = ? GROUP BY model ORDER BY model
       LIMIT ${MAX_BATCH_MODELS + 1}`;
-    return all(this.#sql, query, batch).map((row) => ({ name: row.model as string, total: row.total as number }));
+    return all(this.#sql, query, batch);
   }
 
   #ready(batch: string): Learned {
@@ -120,14 +123,14 @@ export class BatchLines {
   take(batch: string, model: string, cursor: LineCursor | null, limit: number, read: ReadBytes): TakenLine[] {
     const taken: TakenLine[] = [];
     let room = TAKEN_BYTES;
-    const query = `SELECT line, custom_id, hash, offset, length FROM lines
+    const query = `SELECT line, custom_id AS customId, hash, offset, length FROM lines
       WHERE batch = ? AND model = ? AND (hash, line) > (?, ?) ORDER BY hash, line LIMIT ?`;
-    for (const row of all(this.#sql, query, batch, model, cursor?.hash ?? -1, cursor?.line ?? 0, limit)) {
-      const [offset, length] = [row.offset as number, row.length as number];
+    const asked = [batch, model, cursor?.hash ?? -1, cursor?.line ?? 0, limit];
+    for (const { offset, length, ...place } of all<Place>(this.#sql, query, ...asked)) {
       if (taken.length > 0 && length > room) break;
       room -= length;
       const { body } = JSON.parse(decodedText(read(offset, offset + length))) as Pick<BatchLine, "body">;
-      taken.push({ line: row.line as number, hash: row.hash as number, customId: row.custom_id as string, body });
+      taken.push({ ...place, body });
     }
     return taken;
   }
@@ -206,11 +209,11 @@ export class BatchLines {
   }
 
   sizes(batch: string): ViewSizes {
-    if (!this.#isThere()) return { output: 0, errors: 0 };
+    const none = { output: 0, errors: 0 };
+    if (!this.#isThere()) return none;
     const query = `SELECT COALESCE(SUM(CASE WHEN state = 'completed' THEN bytes END), 0) AS output,
       COALESCE(SUM(CASE WHEN state <> 'completed' THEN bytes END), 0) AS errors FROM lines WHERE batch = ?`;
-    const row = first(this.#sql, query, batch);
-    return { output: row?.output as number, errors: row?.errors as number };
+    return first(this.#sql, query, batch) ?? none;
   }
 
   /** One of its files, or Anthropic's results, from one byte up to another; a few lines at a time. */

@@ -132,10 +132,7 @@ export class Segments {
   }
 
   #list(): Segment[] {
-    return all(this.#sql, "SELECT id, bytes FROM segments ORDER BY position").map((row) => ({
-      id: row.id as string,
-      bytes: row.bytes as number,
-    }));
+    return all(this.#sql, "SELECT id, bytes FROM segments ORDER BY position");
   }
 
   #createTables(): void {

@@ -3,7 +3,7 @@
 
 import { startOf } from "../../contract/text/start-of.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
-import { all, hasTable, type Sql, scalar } from "../store/sql.ts";
+import { cells, hasTable, type Sql, scalar } from "../store/sql.ts";
 
 /** Well below the 2 MB limit of a row; characters have up to three bytes. */
 const ROW_CHARS = 512 * 1024;
@@ -56,8 +56,8 @@ export class HeldBodies {
   /** null if there is none, or no longer. */
   read(jobId: string): string | null {
     if (!this.#hasTable()) return null;
-    const rows = all(this.#sql, "SELECT text FROM bodies WHERE job_id = ? ORDER BY part", jobId);
-    return rows.length === 0 ? null : rows.map((row) => row.text as string).join("");
+    const parts = cells(this.#sql, "SELECT text FROM bodies WHERE job_id = ? ORDER BY part", jobId);
+    return parts.length === 0 ? null : parts.join("");
   }
 
   #delete(jobId: string): void {

@@ -102,12 +102,12 @@ export const lineEndsTable = (sql: Sql) => ({
   of: (batch: string, room: { readonly rows: number; readonly chars: number }): LineAnswer[] => {
     const answers: LineAnswer[] = [];
     let chars = 0;
-    const sizes = all(sql, "SELECT line, chars FROM line_ends WHERE batch = ? ORDER BY line LIMIT ?", batch, room.rows);
-    for (const row of sizes) {
-      chars += row.chars as number;
+    const lines = "SELECT line, chars FROM line_ends WHERE batch = ? ORDER BY line LIMIT ?";
+    for (const row of all<{ line: number; chars: number }>(sql, lines, batch, room.rows)) {
+      chars += row.chars;
       if (answers.length > 0 && chars > room.chars) break;
       const query = "SELECT answer FROM line_ends WHERE batch = ? AND line = ?";
-      const answer = record<WrittenAnswer>(sql, query, batch, row.line ?? 0);
+      const answer = record<WrittenAnswer>(sql, query, batch, row.line);
       if (answer !== null) answers.push(readAnswer(answer));
     }
     return answers;

@@ -14,6 +14,14 @@ export interface CatalogFacts {
 /** A statement's rows are split well below the platform's 2 MB limit for a bound value. */
 const MODELS_A_STATEMENT = 1_000;
 
+interface ModelRow {
+  readonly provider: string;
+  readonly model: string;
+  readonly removedAt: number | null;
+  /** JSON. */
+  readonly price: string | null;
+}
+
 export const catalogTable = (sql: Sql) => ({
   /** By provider. */
   all: (): Map<string, CatalogFacts> => {
@@ -21,14 +29,13 @@ export const catalogTable = (sql: Sql) => ({
       string,
       { models: Set<string>; removed: Map<string, number>; prices: Map<string, ModelPrice> }
     >();
-    for (const row of all(sql, "SELECT provider, model, removed_at, price FROM catalog_models ORDER BY removed_at")) {
-      const provider = row.provider as string;
+    const query = `SELECT provider, model, removed_at AS removedAt, price FROM catalog_models ORDER BY removed_at`;
+    for (const { provider, model, removedAt, price } of all<ModelRow>(sql, query)) {
       const facts = catalog.get(provider) ?? { models: new Set(), removed: new Map(), prices: new Map() };
       catalog.set(provider, facts);
-      const model = row.model as string;
-      if (row.removed_at === null) facts.models.add(model);
-      else facts.removed.set(model, row.removed_at as number);
-      if (typeof row.price === "string") facts.prices.set(model, JSON.parse(row.price) as ModelPrice);
+      if (removedAt === null) facts.models.add(model);
+      else facts.removed.set(model, removedAt);
+      if (price !== null) facts.prices.set(model, JSON.parse(price));
     }
     return catalog;
   },

@@ -103,10 +103,7 @@ export const filesTable = (sql: Sql) => ({
   outputsOf: (jobId: string): FileRecord[] =>
     records(sql, "SELECT record FROM files WHERE job_id = ? AND is_whole = 1 ORDER BY created_at, id", jobId),
 
-  held: (): FilesHeld => {
-    const row = first(sql, "SELECT files, bytes FROM file_sums");
-    return { count: (row?.files ?? 0) as number, bytes: (row?.bytes ?? 0) as number };
-  },
+  held: (): FilesHeld => first(sql, "SELECT files AS count, bytes FROM file_sums") ?? { count: 0, bytes: 0 },
 
   /** Some that have objects of their own. */
   someAlone: (limit: number): FileRecord[] =>

@@ -135,9 +135,9 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
   const charsUpTo = (seq: number): number =>
     scalar(sql, "SELECT SUM(chars) FROM outbox WHERE seq > ? AND seq <= ?", drained(), seq) ?? 0;
   const stored = (seq: number): OutboxRow | null => {
-    const row = first(sql, "SELECT at, chars, body FROM outbox WHERE seq = ?", seq);
-    if (row === null) return null;
-    return { seq, at: row.at as number, chars: row.chars as number, entries: readEntries(row.body as string) };
+    const query = "SELECT at, chars, body FROM outbox WHERE seq = ?";
+    const row = first<{ at: number; chars: number; body: string }>(sql, query, seq);
+    return row === null ? null : { seq, at: row.at, chars: row.chars, entries: readEntries(row.body) };
   };
 
   const firstSeq = (): number =>

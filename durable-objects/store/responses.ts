@@ -49,9 +49,9 @@ export const responsesTable = (sql: Sql) => {
     find,
 
     texts: (id: string): ResponseTexts => {
-      const row = first(sql, "SELECT head, input, answer FROM responses WHERE id = ?", id);
-      if (row === null) throw new Error(`response ${id} is not stored`);
-      return { head: row.head as string, input: row.input as string | null, answer: row.answer as string | null };
+      const texts = first<ResponseTexts>(sql, "SELECT head, input, answer FROM responses WHERE id = ?", id);
+      if (texts === null) throw new Error(`response ${id} is not stored`);
+      return texts;
     },
 
     add: (response: StoredResponse, texts: ResponseTexts): void => {

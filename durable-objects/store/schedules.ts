@@ -3,7 +3,7 @@
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import { readSchedule } from "../../domain/schedule/schedule-record.ts";
 import { RecordSums } from "./record-sums.ts";
-import { all, cells, first, put, type Row, type Sql, scalar } from "./sql.ts";
+import { cells, put, type Sql, scalar } from "./sql.ts";
 
 /** More than is shown of a prompt. */
 const SHOWN_CHARS = 400;
@@ -15,8 +15,6 @@ const shortened = (schedule: Schedule): Schedule =>
 const newestFirst = (one: Schedule, other: Schedule): number =>
   other.createdAt - one.createdAt || (one.name < other.name ? -1 : 1);
 
-const scheduleOf = ({ record }: Row): Schedule => readSchedule(record as string);
-
 export const schedulesTable = (sql: Sql) => {
   /**
    * Of all schedules, by name: viewers are told of each change, and to read all prompts takes long. Null until asked
@@ -25,8 +23,11 @@ export const schedulesTable = (sql: Sql) => {
   let shown: Map<string, Schedule> | null = null;
   const sums = new RecordSums(sql, "schedules", "name");
   const readShown = (): Map<string, Schedule> => {
-    const rows = all(sql, "SELECT record FROM schedules");
-    return new Map(rows.map((row) => scheduleOf(row)).map((one) => [one.name, shortened(one)]));
+    const shownOf = (text: string): [string, Schedule] => {
+      const schedule = shortened(readSchedule(text));
+      return [schedule.name, schedule];
+    };
+    return new Map(cells(sql, "SELECT record FROM schedules").map(shownOf));
   };
   return {
     forgetRecent: (): void => {
@@ -41,11 +42,11 @@ export const schedulesTable = (sql: Sql) => {
     },
 
     find: (name: string): Schedule | null => {
-      const row = first(sql, "SELECT record FROM schedules WHERE name = ?", name);
-      return row === null ? null : scheduleOf(row);
+      const [text] = cells(sql, "SELECT record FROM schedules WHERE name = ?", name);
+      return text === undefined ? null : readSchedule(text);
     },
 
-    all: (): Schedule[] => all(sql, "SELECT record FROM schedules").map(scheduleOf),
+    all: (): Schedule[] => cells(sql, "SELECT record FROM schedules").map(readSchedule),
 
     newestNames: (limit: number, offset: number): string[] =>
       cells(
@@ -76,8 +77,8 @@ export const schedulesTable = (sql: Sql) => {
     /** The one that is due for longest, with the length of its record. */
     firstDue: (nowAt: number): { schedule: Schedule; chars: number } | null => {
       const query = "SELECT record FROM schedules WHERE next_run_at <= ? ORDER BY next_run_at LIMIT 1";
-      const row = first(sql, query, nowAt);
-      return row === null ? null : { schedule: scheduleOf(row), chars: (row.record as string).length };
+      const [text] = cells(sql, query, nowAt);
+      return text === undefined ? null : { schedule: readSchedule(text), chars: text.length };
     },
 
     nextRunAt: (): number | null => scalar(sql, "SELECT MIN(next_run_at) FROM schedules WHERE next_run_at IS NOT NULL"),

@@ -35,10 +35,12 @@ export const countedSql = (sql: Sql, written: Written): Sql => ({
   },
 });
 
-export const all = (sql: Sql, query: string, ...bindings: SqlValue[]): Row[] => sql.exec(query, ...bindings).toArray();
+/** `R` is a row as the statement names its columns. */
+export const all = <R = Row>(sql: Sql, query: string, ...bindings: SqlValue[]): R[] =>
+  sql.exec(query, ...bindings).toArray() as R[];
 
-export const first = (sql: Sql, query: string, ...bindings: SqlValue[]): Row | null =>
-  sql.exec(query, ...bindings).toArray()[0] ?? null;
+export const first = <R = Row>(sql: Sql, query: string, ...bindings: SqlValue[]): R | null =>
+  all<R>(sql, query, ...bindings)[0] ?? null;
 
 /** Whether the database has a table: an object that never stored anything has none, and gets none by being asked. */
 export const hasTable = (sql: Sql, name: string): boolean =>

@@ -5,11 +5,8 @@ import type { UseWindow } from "../../../domain/access/key-limits.ts";
 import { all, first, put, type Sql, scalar } from "../sql.ts";
 
 export const keyUseTable = (sql: Sql) => ({
-  window: (keyId: string): UseWindow | null => {
-    const row = first(sql, "SELECT started_at, count, tokens FROM key_windows WHERE key_id = ?", keyId);
-    if (row === null) return null;
-    return { startedAt: row.started_at as number, count: row.count as number, tokens: row.tokens as number };
-  },
+  window: (keyId: string): UseWindow | null =>
+    first(sql, "SELECT started_at AS startedAt, count, tokens FROM key_windows WHERE key_id = ?", keyId),
 
   putWindow: (keyId: string, { startedAt, count, tokens }: UseWindow): void => {
     put(sql, "key_windows", { key_id: keyId, started_at: startedAt, count, tokens });
@@ -26,10 +23,10 @@ export const keyUseTable = (sql: Sql) => ({
 
   /** The counts of open jobs of keys' people. */
   openCountsOfUsers: (): [name: string, count: number][] =>
-    all(sql, "SELECT key_id, count FROM key_open_jobs WHERE instr(key_id, '/') > 0").map((row) => [
-      row.key_id as string,
-      row.count as number,
-    ]),
+    all<{ name: string; count: number }>(
+      sql,
+      "SELECT key_id AS name, count FROM key_open_jobs WHERE instr(key_id, '/') > 0",
+    ).map(({ name, count }) => [name, count]),
 
   /** Of one key's people. */
   forgetOpenCountsOfUsers: (keyId: string): void => {

@@ -89,17 +89,12 @@ export const keysTable = (sql: Sql) => {
 };
 
 export const sessionsTable = (sql: Sql) => ({
-  find: (id: string): Session | null => {
-    const row = first(sql, "SELECT id, key_id, key_hash, hash, expires_at FROM sessions WHERE id = ?", id);
-    if (row === null) return null;
-    return {
-      id: row.id as string,
-      keyId: row.key_id as string,
-      keyHash: row.key_hash as string,
-      hash: row.hash as string,
-      expiresAt: row.expires_at as number,
-    };
-  },
+  find: (id: string): Session | null =>
+    first(
+      sql,
+      `SELECT id, key_id AS keyId, key_hash AS keyHash, hash, expires_at AS expiresAt FROM sessions WHERE id = ?`,
+      id,
+    ),
 
   put: (session: Session): void => {
     put(sql, "sessions", {

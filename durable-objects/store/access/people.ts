@@ -43,16 +43,8 @@ export const peopleTable = (sql: Sql) => ({
 });
 
 export const personSessionsTable = (sql: Sql) => ({
-  find: (id: string): PersonSession | null => {
-    const row = first(sql, "SELECT id, person_id, hash, expires_at FROM person_sessions WHERE id = ?", id);
-    if (row === null) return null;
-    return {
-      id: row.id as string,
-      personId: row.person_id as string,
-      hash: row.hash as string,
-      expiresAt: row.expires_at as number,
-    };
-  },
+  find: (id: string): PersonSession | null =>
+    first(sql, "SELECT id, person_id AS personId, hash, expires_at AS expiresAt FROM person_sessions WHERE id = ?", id),
 
   put: ({ id, personId, hash, expiresAt }: PersonSession): void => {
     put(sql, "person_sessions", { id, person_id: personId, hash, expires_at: expiresAt });

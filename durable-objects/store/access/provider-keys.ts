@@ -10,13 +10,13 @@ export interface ProviderKey {
   readonly setBy: string;
 }
 
-export const providerKeysTable = (sql: Sql) => ({
-  all: (): ProviderKey[] => all(sql, "SELECT * FROM provider_keys ORDER BY provider").map(toKey),
+const COLUMNS = "provider, sealed, set_at AS setAt, set_by AS setBy";
 
-  find: (provider: string): ProviderKey | null => {
-    const row = first(sql, "SELECT * FROM provider_keys WHERE provider = ?", provider);
-    return row === null ? null : toKey(row);
-  },
+export const providerKeysTable = (sql: Sql) => ({
+  all: (): ProviderKey[] => all(sql, `SELECT ${COLUMNS} FROM provider_keys ORDER BY provider`),
+
+  find: (provider: string): ProviderKey | null =>
+    first(sql, `SELECT ${COLUMNS} FROM provider_keys WHERE provider = ?`, provider),
 
   put: ({ provider, sealed, setAt, setBy }: ProviderKey): void => {
     put(sql, "provider_keys", { provider, sealed, set_at: setAt, set_by: setBy });
@@ -25,11 +25,4 @@ export const providerKeysTable = (sql: Sql) => ({
   remove: (provider: string): void => {
     sql.exec("DELETE FROM provider_keys WHERE provider = ?", provider);
   },
-});
-
-const toKey = (row: Record<string, unknown>): ProviderKey => ({
-  provider: row.provider as string,
-  sealed: row.sealed as string,
-  setAt: row.set_at as number,
-  setBy: row.set_by as string,
 });

@@ -5,7 +5,9 @@ import { all, put, type Sql } from "../sql.ts";
 export const capacityNoticesTable = (sql: Sql) => ({
   all: (): Map<string, number> =>
     new Map(
-      all(sql, "SELECT group_key, at FROM capacity_notices").map((row) => [row.group_key as string, row.at as number]),
+      all<{ groupKey: string; at: number }>(sql, "SELECT group_key AS groupKey, at FROM capacity_notices").map(
+        ({ groupKey, at }) => [groupKey, at],
+      ),
     ),
 
   put: (groupKey: string, at: number): void => {

@@ -11,10 +11,10 @@ export interface Idleness {
 export const idleWorkersTable = (sql: Sql) => ({
   all: (): Map<string, Idleness> =>
     new Map(
-      all(sql, "SELECT instance, since_at, is_told FROM idle_workers").map((row) => [
-        row.instance as string,
-        { sinceAt: row.since_at as number, isTold: row.is_told === 1 },
-      ]),
+      all<{ instance: string; sinceAt: number; isTold: number }>(
+        sql,
+        "SELECT instance, since_at AS sinceAt, is_told AS isTold FROM idle_workers",
+      ).map(({ instance, sinceAt, isTold }) => [instance, { sinceAt, isTold: isTold === 1 }]),
     ),
 
   put: (instance: string, { sinceAt, isTold }: Idleness): void => {

@@ -57,8 +57,7 @@ export const workersTable = (sql: Sql) => ({
   /** Those that name a model with these words in its name. */
   naming: (words: string): Set<string> => {
     const quoted = JSON.stringify(words.toLowerCase()).slice(1, -1);
-    const rows = all(sql, "SELECT instance FROM worker_models WHERE instr(lower(models), ?) > 0", quoted);
-    return new Set(rows.map((row) => row.instance as string));
+    return new Set(cells(sql, "SELECT instance FROM worker_models WHERE instr(lower(models), ?) > 0", quoted));
   },
 
   putModels: (instance: string, { models, runtimeModels }: OfferedModels): void => {
@@ -85,11 +84,7 @@ export const workersTable = (sql: Sql) => ({
 });
 
 export const backoffsTable = (sql: Sql) => ({
-  all: (): { provider: string; untilAt: number }[] =>
-    all(sql, "SELECT provider, until_at FROM backoffs").map((row) => ({
-      provider: row.provider as string,
-      untilAt: row.until_at as number,
-    })),
+  all: (): { provider: string; untilAt: number }[] => all(sql, "SELECT provider, until_at AS untilAt FROM backoffs"),
 
   put: (provider: string, untilAt: number): void => {
     put(sql, "backoffs", { provider, until_at: untilAt });

@@ -69,7 +69,7 @@ export const frontDoorJobs = (sql: Sql, journal: Journal) => {
       const query = `SELECT record ->> 'fairnessKey' AS user, COUNT(*) AS count FROM jobs
         WHERE status IN ('pending', 'assigned', 'running') AND record ->> 'keyId' = ? AND record ->> 'batch' IS NULL
           AND record ->> 'fairnessKey' IS NOT NULL GROUP BY 1`;
-      for (const row of all(sql, query, keyId)) note(row.user as string, row.count as number);
+      for (const { user, count } of all<{ user: string; count: number }>(sql, query, keyId)) note(user, count);
       for (const { job } of journal.open((one) => one.keyId === keyId && one.batch === null))
         if (job.fairnessKey !== null) note(job.fairnessKey, 1);
       return counts;

@@ -17,10 +17,9 @@ export interface IdempotencyPlace {
 
 export const idempotencyTable = (sql: Sql) => {
   const answerAt = ({ keyId, scope, key }: IdempotencyPlace, nowAt: number): FirstAnswer | null => {
-    const query = "SELECT body_hash, answer, expires_at FROM idempotency WHERE key_id = ? AND scope = ? AND key = ?";
-    const row = first(sql, query, keyId, scope, key);
-    if (row === null || (row.expires_at as number) <= nowAt) return null;
-    return { bodyHash: row.body_hash as string, answer: row.answer as string };
+    const query = `SELECT body_hash AS bodyHash, answer FROM idempotency
+      WHERE key_id = ? AND scope = ? AND key = ? AND expires_at > ?`;
+    return first(sql, query, keyId, scope, key, nowAt);
   };
 
   return {

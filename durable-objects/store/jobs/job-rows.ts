@@ -4,7 +4,7 @@ import { laneOf } from "../../../domain/job/flows.ts";
 import { isLeased, type Job } from "../../../domain/job/job.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import { Recent } from "../recent.ts";
-import { all, record, type Sql } from "../sql.ts";
+import { record, records, type Sql } from "../sql.ts";
 
 export interface Recorded {
   readonly job: Job;
@@ -28,12 +28,8 @@ export const jobRows = (sql: Sql) => {
     find: (id: string): Job | null => record(sql, "SELECT record FROM jobs WHERE id = ?", id),
 
     findMany: (ids: readonly string[]): Recorded[] => {
-      const rows = all(
-        sql,
-        "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))",
-        JSON.stringify(ids),
-      );
-      return rows.map(({ record: text }) => ({ job: JSON.parse(text as string) }));
+      const query = "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))";
+      return records<Job>(sql, query, JSON.stringify(ids)).map((job) => ({ job }));
     },
 
     put: (job: Job, dueAt: number | null, changedSeq: number): void => {

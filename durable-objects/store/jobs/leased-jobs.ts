@@ -12,15 +12,11 @@ export const leasedJobs = (sql: Sql, journal: Journal) => {
   return {
     /** By worker, and by the provider that it offered when it got them; several rows may name the same. */
     leaseCounts: (): { worker: string; provider: string; count: number }[] => [
-      ...all(
+      ...all<{ worker: string; provider: string; count: number }>(
         sql,
         `SELECT worker, record ->> 'workerProvider' AS provider, COUNT(*) AS count FROM jobs
          WHERE worker IS NOT NULL GROUP BY 1, 2`,
-      ).map((row) => ({
-        worker: row.worker as string,
-        provider: row.provider as string,
-        count: row.count as number,
-      })),
+      ),
       ...youngLeased().map(({ job }) => ({
         worker: job.assignedWorker ?? "",
         provider: job.workerProvider ?? "",
@@ -30,16 +26,11 @@ export const leasedJobs = (sql: Sql, journal: Journal) => {
 
     /** The flows that they are of, and what those were charged for them. */
     leasedFlows: (): (FlowPlace & Pick<Job, "share">)[] => [
-      ...all(
+      ...all<FlowPlace & { share: string | null }>(
         sql,
-        `SELECT group_key, record ->> 'priority' AS priority, record ->> 'flow' AS flow, record -> 'share' AS share
-         FROM jobs WHERE worker IS NOT NULL`,
-      ).map((row) => ({
-        groupKey: row.group_key as string,
-        priority: row.priority as Job["priority"],
-        flow: row.flow as string,
-        share: JSON.parse((row.share as string | null) ?? "null") as Job["share"],
-      })),
+        `SELECT group_key AS groupKey, record ->> 'priority' AS priority, record ->> 'flow' AS flow,
+           record -> 'share' AS share FROM jobs WHERE worker IS NOT NULL`,
+      ).map((row) => ({ ...row, share: JSON.parse(row.share ?? "null") })),
       ...youngLeased().map(({ job }) => job),
     ],
 

@@ -13,9 +13,8 @@ export const waitingJobs = (sql: Sql, journal: Journal) => {
   };
   const oldHead = (groupKey: string): Place | null => {
     const query =
-      "SELECT id, order_key FROM jobs WHERE group_key = ? AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1";
-    const row = first(sql, query, groupKey);
-    return row === null ? null : { id: row.id as string, orderKey: row.order_key as number };
+      "SELECT id, order_key AS orderKey FROM jobs WHERE group_key = ? AND order_key IS NOT NULL ORDER BY order_key, id LIMIT 1";
+    return first(sql, query, groupKey);
   };
   const oldOldest = (groupKey: string): string | null => {
     const query = "SELECT MIN(id) AS id FROM jobs WHERE group_key = ? AND order_key IS NOT NULL";
@@ -42,10 +41,9 @@ export const waitingJobs = (sql: Sql, journal: Journal) => {
       const line = journal.lane(groupKey, laneOf(place));
       const young = line?.head ?? null;
       if (line !== undefined && line.length >= count) return young;
-      const query = `SELECT id, order_key FROM jobs WHERE group_key = ? AND lane = ? AND order_key IS NOT NULL
+      const query = `SELECT id, order_key AS orderKey FROM jobs WHERE group_key = ? AND lane = ? AND order_key IS NOT NULL
         ORDER BY order_key, id LIMIT 1`;
-      const row = first(sql, query, groupKey, laneOf(place));
-      const old = row === null ? null : { id: row.id as string, orderKey: row.order_key as number };
+      const old = first<Place>(sql, query, groupKey, laneOf(place));
       return old === null || (young !== null && isBefore(young, old)) ? young : old;
     },
 
@@ -61,13 +59,9 @@ export const waitingJobs = (sql: Sql, journal: Journal) => {
 
     /** How many jobs wait in each lane; a lane that appears twice has the sum. */
     waitingCounts: (): { groupKey: string; lane: string; count: number }[] => {
-      const query =
-        "SELECT group_key, lane, COUNT(*) AS count FROM jobs WHERE order_key IS NOT NULL GROUP BY group_key, lane";
-      const old = all(sql, query).map((row) => ({
-        groupKey: row.group_key as string,
-        lane: row.lane as string,
-        count: row.count as number,
-      }));
+      const query = `SELECT group_key AS groupKey, lane, COUNT(*) AS count FROM jobs WHERE order_key IS NOT NULL
+        GROUP BY group_key, lane`;
+      const old = all<{ groupKey: string; lane: string; count: number }>(sql, query);
       const young = journal.open(({ orderKey }) => orderKey !== null);
       return [...old, ...young.map(({ job }) => ({ groupKey: job.groupKey, lane: laneOf(job), count: 1 }))];
     },

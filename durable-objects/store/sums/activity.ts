@@ -2,22 +2,21 @@
 
 import type { Activity } from "../../../domain/insight/activity.ts";
 import { SLOT_KINDS, SLOTS, type SlotKind } from "../../../domain/insight/slots.ts";
-import { all, first, put, type Row, type Sql } from "../sql.ts";
+import { all, first, put, type Sql } from "../sql.ts";
 
 export interface ActivitySlot {
   readonly at: number;
   readonly activity: Activity;
 }
 
-const slotOf = (row: Row): ActivitySlot => ({
-  at: row.at as number,
-  activity: JSON.parse(row.body as string) as Activity,
-});
+type SlotRow = { readonly at: number; readonly body: string };
+
+const slotOf = ({ at, body }: SlotRow): ActivitySlot => ({ at, activity: JSON.parse(body) });
 
 export const activityTable = (sql: Sql) => ({
   /** The newest slot that began at this instant or before. */
   newest: (kind: SlotKind, at: number): ActivitySlot | null => {
-    const row = first(
+    const row = first<SlotRow>(
       sql,
       "SELECT at, body FROM activity WHERE kind = ? AND at <= ? ORDER BY at DESC LIMIT 1",
       kind,
@@ -32,7 +31,7 @@ export const activityTable = (sql: Sql) => ({
 
   /** Oldest first. */
   since: (kind: SlotKind, at: number): ActivitySlot[] =>
-    all(sql, "SELECT at, body FROM activity WHERE kind = ? AND at >= ? ORDER BY at", kind, at).map(slotOf),
+    all<SlotRow>(sql, "SELECT at, body FROM activity WHERE kind = ? AND at >= ? ORDER BY at", kind, at).map(slotOf),
 
   removeOld: (nowAt: number): void => {
     for (const kind of SLOT_KINDS)

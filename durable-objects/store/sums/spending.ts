@@ -15,11 +15,7 @@ export const spendingTable = (sql: Sql) => ({
   },
 
   since: (dayAt: number): SpentOnDay[] =>
-    all(sql, "SELECT day_at, provider, nano_usd FROM spending WHERE day_at >= ?", dayAt).map((row) => ({
-      dayAt: row.day_at as number,
-      provider: row.provider as string,
-      nanoUsd: row.nano_usd as number,
-    })),
+    all(sql, "SELECT day_at AS dayAt, provider, nano_usd AS nanoUsd FROM spending WHERE day_at >= ?", dayAt),
 
   oldestDayAt: (): number | null => scalar(sql, "SELECT MIN(day_at) FROM spending"),
 

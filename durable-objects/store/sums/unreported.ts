@@ -25,22 +25,13 @@ export interface EstimatedLease extends UnreportedLease {
   readonly estimatedNanoUsd: number | null;
 }
 
-type Cells = Record<string, unknown>;
+type Cells = Omit<EstimatedLease, "isEstimated"> & { readonly isEstimated: number };
 
-const read = (row: Cells): EstimatedLease => ({
-  jobId: row.job_id as string,
-  lease: row.lease as number,
-  worker: row.worker as string,
-  provider: row.provider as string,
-  endedAt: row.ended_at as number,
-  inputTokens: row.input_tokens as number | null,
-  saidChars: row.said_chars as number,
-  model: row.model as string | null,
-  keyId: row.key_id as string | null,
-  fairnessKey: row.fairness_key as string | null,
-  isEstimated: row.is_estimated === 1,
-  estimatedNanoUsd: row.estimated_nano_usd as number | null,
-});
+const SELECT = `SELECT job_id AS jobId, lease, worker, provider, ended_at AS endedAt, input_tokens AS inputTokens,
+  said_chars AS saidChars, model, key_id AS keyId, fairness_key AS fairnessKey, is_estimated AS isEstimated,
+  estimated_nano_usd AS estimatedNanoUsd FROM unreported`;
+
+const read = (row: Cells): EstimatedLease => ({ ...row, isEstimated: row.isEstimated === 1 });
 
 export const unreportedTable = (sql: Sql) => ({
   put: (one: UnreportedLease): void => {
@@ -59,7 +50,7 @@ export const unreportedTable = (sql: Sql) => ({
   },
 
   find: (jobId: string, lease: number): EstimatedLease | null => {
-    const row = first(sql, "SELECT * FROM unreported WHERE job_id = ? AND lease = ?", jobId, lease);
+    const row = first<Cells>(sql, `${SELECT} WHERE job_id = ? AND lease = ?`, jobId, lease);
     return row === null ? null : read(row);
   },
 
@@ -69,10 +60,9 @@ export const unreportedTable = (sql: Sql) => ({
 
   /** Those that ended no later than this and are estimated, the oldest first. */
   toEstimate: (at: number, limit: number): EstimatedLease[] =>
-    all(
+    all<Cells>(
       sql,
-      `SELECT * FROM unreported WHERE input_tokens IS NOT NULL AND ended_at <= ?
-       ORDER BY ended_at, job_id, lease LIMIT ?`,
+      `${SELECT} WHERE input_tokens IS NOT NULL AND ended_at <= ? ORDER BY ended_at, job_id, lease LIMIT ?`,
       at,
       limit,
     ).map(read),

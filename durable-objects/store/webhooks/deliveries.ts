@@ -2,7 +2,7 @@
 
 import type { Delivery, DeliveryStatus } from "../../../domain/webhook.ts";
 import { all, first, put, type Sql, scalar } from "../sql.ts";
-import { DELIVERY_COLUMNS, toDelivery } from "./delivery-row.ts";
+import { DELIVERY } from "./delivery-row.ts";
 import { dueDeliveries } from "./due-deliveries.ts";
 import { finishedDeliveries } from "./finished-deliveries.ts";
 
@@ -10,10 +10,7 @@ export const deliveriesTable = (sql: Sql) => ({
   ...dueDeliveries(sql),
   ...finishedDeliveries(sql),
 
-  find: (id: string): Delivery | null => {
-    const row = first(sql, `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`, id);
-    return row === null ? null : toDelivery(row);
-  },
+  find: (id: string): Delivery | null => first(sql, `${DELIVERY} WHERE id = ?`, id),
 
   put: (one: Delivery): void => {
     put(sql, "deliveries", {
@@ -36,13 +33,12 @@ export const deliveriesTable = (sql: Sql) => ({
   page: (webhookId: string, status: DeliveryStatus | null, limit: number, offset: number): Delivery[] =>
     all(
       sql,
-      `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE webhook_id = ?1 AND (?2 IS NULL OR status = ?2)
-       ORDER BY id DESC LIMIT ?3 OFFSET ?4`,
+      `${DELIVERY} WHERE webhook_id = ?1 AND (?2 IS NULL OR status = ?2) ORDER BY id DESC LIMIT ?3 OFFSET ?4`,
       webhookId,
       status,
       limit,
       offset,
-    ).map(toDelivery),
+    ),
 
   count: (webhookId: string, status: DeliveryStatus | null): number =>
     scalar(
@@ -55,11 +51,11 @@ export const deliveriesTable = (sql: Sql) => ({
   /** Those of a deleted webhook wait for nothing. */
   pendingCounts: (): Map<string, number> =>
     new Map(
-      all(
+      all<{ webhookId: string; count: number }>(
         sql,
-        `SELECT webhook_id, COUNT(*) AS count FROM deliveries
+        `SELECT webhook_id AS webhookId, COUNT(*) AS count FROM deliveries
          WHERE status = 'pending' AND webhook_id IN (SELECT id FROM webhooks) GROUP BY webhook_id`,
-      ).map((row) => [row.webhook_id as string, row.count as number]),
+      ).map(({ webhookId, count }) => [webhookId, count]),
     ),
 
   /** Of those that wait for a webhook that is now disabled, so many; returns how many there were. */

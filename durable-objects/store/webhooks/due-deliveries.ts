@@ -2,7 +2,7 @@
 
 import type { Delivery } from "../../../domain/webhook.ts";
 import { first, type Sql, scalar } from "../sql.ts";
-import { DELIVERY_COLUMNS, toDelivery } from "./delivery-row.ts";
+import { DELIVERY } from "./delivery-row.ts";
 
 /** Literals, because SQLite plans a statement again whenever a pattern is bound to it. */
 const SENDABLE = { all: "TRUE", killswitch: "event GLOB 'killswitch.*'" } as const;
@@ -12,16 +12,14 @@ export type Sendable = keyof typeof SENDABLE;
 
 export const dueDeliveries = (sql: Sql) => ({
   /** The webhook's delivery that is due longest, if any. */
-  firstDue: (webhookId: string, nowAt: number, sendable: Sendable): Delivery | null => {
-    const row = first(
+  firstDue: (webhookId: string, nowAt: number, sendable: Sendable): Delivery | null =>
+    first(
       sql,
-      `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE webhook_id = ? AND next_attempt_at <= ? AND ${SENDABLE[sendable]}
+      `${DELIVERY} WHERE webhook_id = ? AND next_attempt_at <= ? AND ${SENDABLE[sendable]}
        ORDER BY next_attempt_at LIMIT 1`,
       webhookId,
       nowAt,
-    );
-    return row === null ? null : toDelivery(row);
-  },
+    ),
 
   nextDueAt: (webhookId: string, sendable: Sendable): number | null =>
     scalar(
@@ -32,16 +30,14 @@ export const dueDeliveries = (sql: Sql) => ({
     ),
 
   /** Ids are in order of creation. */
-  oldestPending: (webhookId: string, except: readonly string[]): Delivery | null => {
-    const row = first(
+  oldestPending: (webhookId: string, except: readonly string[]): Delivery | null =>
+    first(
       sql,
-      `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE webhook_id = ? AND status = 'pending'
+      `${DELIVERY} WHERE webhook_id = ? AND status = 'pending'
          AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 1`,
       webhookId,
       JSON.stringify(except),
-    );
-    return row === null ? null : toDelivery(row);
-  },
+    ),
 
   /** It is being tried, until it is put again; without an outcome by then it is due again. */
   take: (id: string, nextAttemptAt: number): void => {

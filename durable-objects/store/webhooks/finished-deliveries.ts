@@ -4,14 +4,12 @@ import { cells, first, type Sql } from "../sql.ts";
 
 export const finishedDeliveries = (sql: Sql) => ({
   /** When the first finished delivery ended, and how often deliveries were written since: a write takes a new row id. */
-  oldestFinished: (): { readonly at: number; readonly writesSince: number } | null => {
-    const row = first(
+  oldestFinished: (): { readonly at: number; readonly writesSince: number } | null =>
+    first(
       sql,
-      `SELECT finished_at, (SELECT MAX(rowid) FROM deliveries) - rowid AS writes_since FROM deliveries
+      `SELECT finished_at AS at, (SELECT MAX(rowid) FROM deliveries) - rowid AS writesSince FROM deliveries
        WHERE finished_at IS NOT NULL ORDER BY finished_at LIMIT 1`,
-    );
-    return row === null ? null : { at: row.finished_at as number, writesSince: row.writes_since as number };
-  },
+    ),
 
   /** A webhook that is not there any more, and has deliveries. Looks at one row of each webhook. */
   webhookGone: (): string | null => {
