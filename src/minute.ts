@@ -18,8 +18,7 @@ import { packTexts } from "./history/pack-texts.ts";
 import { pruneJobs, pruneScheduleRuns, pruneTexts } from "./history/retention.ts";
 import { MAX_OVERDUE, overdueTenants, tenantNamed } from "./history/tenants.ts";
 import { meteredDatabase } from "./metered-database.ts";
-import { learnCatalog } from "./tenant/tenant-administration.ts";
-import { tenantObject } from "./tenant/tenant-object.ts";
+import { askObject, tenantObject } from "./tenant/tenant-object.ts";
 
 /** Limits of one invocation on the Paid plan. */
 export const PLATFORM_LIMITS: Cost = { queries: 1_000, requests: 10_000 };
@@ -102,7 +101,12 @@ const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
     mayRun: async (tenant) => !(await (await objectOf(tenant)).isSyncHalted()),
     onChanged: async (tenant, report) => {
       spend();
-      await learnCatalog(env, await tenantNamed(env.DB, tenant), await providerReport(env.DB, tenant, report.provider));
+      await askObject(
+        env,
+        await tenantNamed(env.DB, tenant),
+        "learnCatalog",
+        await providerReport(env.DB, tenant, report.provider),
+      );
     },
   });
 };

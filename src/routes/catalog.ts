@@ -41,8 +41,8 @@ import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
-import { learnCatalog, tellOfSubscriptions } from "../tenant/tenant-administration.ts";
-import { tenantObject } from "../tenant/tenant-object.ts";
+import { tellOfSubscriptions } from "../tenant/tenant-administration.ts";
+import { askObject, tenantObject } from "../tenant/tenant-object.ts";
 
 const BASE = { tag: "Catalog" } as const;
 const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscriptionIdParam } as const;
@@ -72,8 +72,9 @@ const mayWrite = async (c: AppContext, token: TokenFacts): Promise<Actor> => {
   return { keyId, name };
 };
 
-const tellTenant = async (env: Env, token: TokenFacts, provider: string): Promise<void> =>
-  learnCatalog(env, token, await providerReport(historyOf(env, token), token.tenant, provider));
+const tellTenant = async (env: Env, token: TokenFacts, provider: string): Promise<void> => {
+  await askObject(env, token, "learnCatalog", await providerReport(historyOf(env, token), token.tenant, provider));
+};
 
 const providers = endpoint(
   {

@@ -11,8 +11,7 @@ import { type AppContext, isFromOperator } from "../http/auth.ts";
 import { unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
-import { tellTenantMetrics } from "../tenant/tenant-administration.ts";
-import type { TenantName } from "../tenant/tenant-object.ts";
+import { askObject, type TenantName } from "../tenant/tenant-object.ts";
 
 /** Each series of a tenant that has a name is one of a monitor's for ever. */
 const MAX_NAMED_TENANTS = 100;
@@ -57,7 +56,7 @@ const databaseMetrics = (uses: readonly DatabaseUse[]): Metric[] => {
 
 /** Null if it does not answer; the others are read all the same. */
 const metricsOf = async (env: Env, name: TenantName): Promise<TenantMetrics | null> => {
-  const told = await tellTenantMetrics(env, name).catch(() => null);
+  const told = await askObject(env, name, "tellMetrics").catch(() => null);
   return told?.ok === true ? { tenant: name.tenant, metrics: told.value } : null;
 };
 

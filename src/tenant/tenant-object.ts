@@ -36,29 +36,27 @@ interface Grouped {
   readonly callInGroup: (call: GroupedCall) => Promise<string>;
 }
 
-type Remote = Grouped &
-  Pick<
-    Tenant,
-    | "leave"
-    | "stay"
-    | "endLeaving"
-    | "readTable"
-    | "makeRoom"
-    | "moveHistory"
-    | "writeTable"
-    | "settleIn"
-    | "ask"
-    | "watch"
-    | "waitForJob"
-    | "claimWaiting"
-    | "create"
-    | "addAdminKey"
-    | "admit"
-    | "bound"
-    | "tellMetrics"
-    | "learnCatalog"
-    | "fileOf"
-  >;
+/** What may be asked again if no answer came. */
+type Repeatable = Pick<
+  Tenant,
+  | "leave"
+  | "stay"
+  | "endLeaving"
+  | "readTable"
+  | "makeRoom"
+  | "moveHistory"
+  | "writeTable"
+  | "settleIn"
+  | "watch"
+  | "waitForJob"
+  | "claimWaiting"
+  | "bound"
+  | "tellMetrics"
+  | "learnCatalog"
+  | "fileOf"
+>;
+
+type Remote = Grouped & Repeatable & Pick<Tenant, "ask" | "create" | "addAdminKey" | "admit">;
 
 /** The result is plain data; the stub's own types wrap every answer a second time. */
 export const remote = (stub: DurableObjectStub<Tenant>): Remote => stub as unknown as Remote;
@@ -112,3 +110,16 @@ export const withTenant = async <T>(
     }
   }
 };
+
+type Method = (...asked: unknown[]) => Promise<Result<unknown, Refusal>>;
+
+/** Asks what may be repeated. */
+export const askObject = <Name extends keyof Repeatable>(
+  env: Env,
+  name: TenantName,
+  method: Name,
+  ...asked: Parameters<Repeatable[Name]>
+): ReturnType<Repeatable[Name]> =>
+  withTenant(env, name, true, (stub) =>
+    (remote(stub) as unknown as Record<Name, Method>)[method](...asked),
+  ) as ReturnType<Repeatable[Name]>;

@@ -13,7 +13,7 @@ import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { historyUnavailable, Refused, unwrap } from "../http/refused.ts";
-import { isDiskFull, remote, STORAGE_FULL, withTenant } from "./tenant-object.ts";
+import { askObject, isDiskFull, remote, STORAGE_FULL, withTenant } from "./tenant-object.ts";
 
 export const credentialOf = ({ kind, id, hash, requestId, underWay }: TokenFacts): Credential => ({
   kind,
@@ -103,7 +103,7 @@ const refuseForRoom = async (
 /** Until it is final, or the time has passed. */
 export const waitForJob = (env: Env, token: TokenFacts, id: string, waitMs: number): Promise<Result<null, Refusal>> => {
   const credential = firstCredentialOf(token);
-  return withTenant(env, token, true, (stub) => remote(stub).waitForJob(credential, id, waitMs));
+  return askObject(env, token, "waitForJob", credential, id, waitMs);
 };
 
 export const claimWaiting = (
@@ -113,7 +113,7 @@ export const claimWaiting = (
   waitMs: number,
 ): Promise<Result<ClaimAnswer, Refusal>> => {
   const credential = firstCredentialOf(token);
-  return withTenant(env, token, true, (stub) => remote(stub).claimWaiting(credential, request, waitMs));
+  return askObject(env, token, "claimWaiting", credential, request, waitMs);
 };
 
 /** Never repeated automatically: the request might be answered twice. */
@@ -135,7 +135,7 @@ export const watchJob = (
   waitMs: number,
 ): Promise<Result<Followed, Refusal>> => {
   const credential = firstCredentialOf(token);
-  return withTenant(env, token, true, (stub) => remote(stub).watch(credential, request, waitMs));
+  return askObject(env, token, "watch", credential, request, waitMs);
 };
 
 /** Waits until history has every earlier change; throws if the history store is down. */

@@ -25,7 +25,7 @@ import { clientOrigin } from "../../http/public-address.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
-import { remote, withTenant } from "../../tenant/tenant-object.ts";
+import { askObject } from "../../tenant/tenant-object.ts";
 
 const BASE = { tag: "Files" } as const;
 const ONE = { ...BASE, path: "/api/files/{id}", params: fileIdParam } as const;
@@ -174,7 +174,7 @@ const followed = endpoint(
     if (found === null) throw new Refused(notFound("file", params.name));
     const { fileId, tenant } = found;
     return inTurn(c, tenant, "sending", async () => {
-      const file = unwrap(await withTenant(c.env, found, true, (stub) => remote(stub).fileOf(fileId)));
+      const file = unwrap(await askObject(c.env, found, "fileOf", fileId));
       if (file.name.toWellFormed() !== params.name) throw new Refused(notFound("file", params.name));
       return sendContent(c, found, file);
     });

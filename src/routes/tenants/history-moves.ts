@@ -8,7 +8,7 @@ import { copyHistory, isMoving, refuseStale } from "../../history/history-move.t
 import { settleHistory } from "../../history/tenants.ts";
 import { answer } from "../../http/answer.ts";
 import { unwrap } from "../../http/refused.ts";
-import { moveTenantHistory } from "../../tenant/tenant-administration.ts";
+import { askObject } from "../../tenant/tenant-object.ts";
 import { foundTenant, refuseUnbound } from "./found-tenant.ts";
 
 const BASE = {
@@ -33,8 +33,8 @@ const move = endpoint(
   async (c, { params, body: { database: to, next } }) => {
     refuseUnbound(c, to);
     const name = await foundTenant(c, params.tenant);
-    const say = async (step: Parameters<typeof moveTenantHistory>[2]) =>
-      unwrap(await moveTenantHistory(c.env, name, step));
+    const say = async (step: Parameters<typeof askObject<"moveHistory">>[3]) =>
+      unwrap(await askObject(c.env, name, "moveHistory", step));
     let place = await say({ step: "begin", to, isNew: next == null });
     if (isMoving(place)) {
       const moving = { env: c.env, name, place, renew: (move: number) => say({ step: "renew", to, move }) };
@@ -58,7 +58,7 @@ const cancel = endpoint(
   },
   async (c, { params }) => {
     const name = await foundTenant(c, params.tenant);
-    await settleHistory(c.env, name.tenant, unwrap(await moveTenantHistory(c.env, name, { step: "cancel" })));
+    await settleHistory(c.env, name.tenant, unwrap(await askObject(c.env, name, "moveHistory", { step: "cancel" })));
     return c.body(null, 204);
   },
 );

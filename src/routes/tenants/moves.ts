@@ -30,16 +30,7 @@ import type { AppContext } from "../../http/auth.ts";
 import { readJson } from "../../http/body.ts";
 import { publicOrigin } from "../../http/public-address.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
-import {
-  endTenantLeaving,
-  leaveTenant,
-  makeRoom,
-  readTenantTable,
-  settleTenant,
-  stayTenant,
-  writeTenantTable,
-} from "../../tenant/tenant-administration.ts";
-import { isDiskFull, STORAGE_FULL } from "../../tenant/tenant-object.ts";
+import { askObject, isDiskFull, STORAGE_FULL } from "../../tenant/tenant-object.ts";
 import { foundTenant, refuseUnknownJurisdiction } from "./found-tenant.ts";
 
 const BASE = { tag: "Tenants", needs: "root", params: tenantParam } as const;
@@ -73,7 +64,7 @@ const readPart = async (c: AppContext, tenant: string, { place, table, from = ""
   refuseUnknown(place, table);
   const request = { table, after: readCursor(from), maxChars: PART_CHARS };
   const name = await foundTenant(c, tenant);
-  if (place === "object") return unwrap(await readTenantTable(c.env, name, request));
+  if (place === "object") return unwrap(await askObject(c.env, name, "readTable", request));
   if (name.away === null) throw new Refused(invalid("", "this tenant is served here: begin with its move"));
   const page = await readHistoryTable(historyOf(c.env, name), name.tenant, request);
   if (page === null) throw new Refused(NO_SUCH_KEY);
@@ -93,7 +84,7 @@ const begin = endpoint(
   },
   async (c, { params, body }) => {
     const name = await foundTenant(c, params.tenant);
-    const { move, schema, tables } = unwrap(await leaveTenant(c.env, name, body.to));
+    const { move, schema, tables } = unwrap(await askObject(c.env, name, "leave", body.to));
     return answer(c, {
       tenant: name.tenant,
       move,
@@ -119,7 +110,7 @@ const giveUp = endpoint(
     refuses: ["not_found", "tenant_moved", "history_unavailable"],
   },
   async (c, { params }) => {
-    unwrap(await stayTenant(c.env, await foundTenant(c, params.tenant)));
+    unwrap(await askObject(c.env, await foundTenant(c, params.tenant), "stay"));
     return c.body(null, 204);
   },
 );
@@ -136,7 +127,7 @@ const left = endpoint(
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {
-    unwrap(await endTenantLeaving(c.env, await foundTenant(c, params.tenant)));
+    unwrap(await askObject(c.env, await foundTenant(c, params.tenant), "endLeaving"));
     return c.body(null, 204);
   },
 );
@@ -201,7 +192,7 @@ const write = endpoint(
     if (isDiskFull(c.env)) throw new Refused(STORAGE_FULL);
     if (place === "history")
       await writeHistoryTable(historyOf(c.env, name), name.tenant, table, { columns, rows }, is_first);
-    else unwrap(await writeTenantTable(c.env, name, table, { columns, rows }));
+    else unwrap(await askObject(c.env, name, "writeTable", table, { columns, rows }));
     return c.body(null, 204);
   },
 );
@@ -226,7 +217,7 @@ const arrive = endpoint(
     const found = await findTenant(c.env, tenant);
     const database = found?.database ?? (await chooseDatabase(c.env));
     const isExpected = found === null || found.away === "arriving";
-    const state = unwrap(await makeRoom(c.env, name, { move, schema, isExpected, database }));
+    const state = unwrap(await askObject(c.env, name, "makeRoom", { move, schema, isExpected, database }));
     if (state === "arriving") {
       const createdAt = Date.parse(body.created_at);
       await prepareArrival(c.env, name, { database, createdAt });
@@ -246,7 +237,7 @@ const arrived = endpoint(
   },
   async (c, { params }) => {
     const name = await foundTenant(c, params.tenant);
-    unwrap(await settleTenant(c.env, name, publicOrigin(c)));
+    unwrap(await askObject(c.env, name, "settleIn", publicOrigin(c)));
     return answer(c, { tenant: name.tenant, state: "arrived" });
   },
 );

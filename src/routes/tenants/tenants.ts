@@ -18,7 +18,8 @@ import { answer } from "../../http/answer.ts";
 import { type AppContext, signingSecret } from "../../http/auth.ts";
 import { mint } from "../../http/key-format.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
-import { addAdminKey, boundTenant, createTenant, destroyTenant } from "../../tenant/tenant-administration.ts";
+import { addAdminKey, createTenant, destroyTenant } from "../../tenant/tenant-administration.ts";
+import { askObject } from "../../tenant/tenant-object.ts";
 import { foundTenant, refuseUnbound, refuseUnknownJurisdiction } from "./found-tenant.ts";
 
 const TENANTS = "Tenants";
@@ -116,7 +117,7 @@ const bound = endpoint(
   },
   async (c, { params, body }) => {
     const name = await foundTenant(c, params.tenant);
-    const { storedBytes } = unwrap(await boundTenant(c.env, name, body.max_gb));
+    const { storedBytes } = unwrap(await askObject(c.env, name, "bound", { maxGb: body.max_gb }));
     return answer(c, { tenant: name.tenant, max_gb: body.max_gb, stored_bytes: Math.round(storedBytes) });
   },
 );

@@ -24,7 +24,6 @@ export const EDGE_ROOMS: readonly Room[] = [
       "durable-objects/object-name.ts",
       "durable-objects/calls",
       "durable-objects/relay",
-      "durable-objects/moves",
       "durable-objects",
       "src/env.ts",
       "src/http",
