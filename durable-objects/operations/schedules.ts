@@ -4,7 +4,7 @@
 import { presentSchedule, type ScheduleResource, type ScheduleRunResource } from "../../contract/schedule.ts";
 import { toIso } from "../../contract/words/field.ts";
 import type { Decision } from "../../domain/job/job.ts";
-import { createJob, type NewJob } from "../../domain/job/new-job.ts";
+import { createJob, type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { describeReached } from "../../domain/money/budget.ts";
 import {
@@ -277,7 +277,7 @@ const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): Sch
 
 /** The outcome and reason of a run that may not create its job; null if it may. */
 const whyNotCreated = (turn: Turn, asked: NewJob): Pick<Run, "outcome" | "reason"> | null => {
-  const reached = budgetAgainst(turn, { ...asked, excludedProviders: [], avoidedWorkers: [], api: null, batch: null });
+  const reached = budgetAgainst(turn, requirementsOfNew(asked));
   if (reached !== null) return { outcome: "skipped", reason: describeReached(reached) };
   if (!refuseFull(turn).ok) return { outcome: "failed", reason: "the tenant stores as much as it may" };
   if (!refuseBacklog(turn).ok)

@@ -20,25 +20,21 @@ const withPerson = <T>(turn: Turn, { id }: One, change: (person: Person) => T): 
   return person === null ? err(notFound("person", id)) : ok(change(person));
 };
 
-/** Sessions, sockets and keys stop at once; the keys live again when the person is unblocked. */
-export const block = (turn: Turn, request: One): Result<PersonResource, Refusal> =>
+const setBlocked = (turn: Turn, request: One, isBlocked: boolean): Result<PersonResource, Refusal> =>
   withPerson(turn, request, (person) => {
-    if (person.isBlocked) return presentPerson(person);
-    const blocked = { ...person, isBlocked: true };
-    putPerson(turn, blocked);
-    endSessionsOf(turn, blocked);
-    turn.audit("person.blocked", person.id, { name: person.name, email: person.email });
-    return presentPerson(blocked);
+    if (person.isBlocked === isBlocked) return presentPerson(person);
+    const next = { ...person, isBlocked };
+    putPerson(turn, next);
+    if (isBlocked) endSessionsOf(turn, next);
+    const action = isBlocked ? "person.blocked" : "person.unblocked";
+    turn.audit(action, person.id, { name: person.name, email: person.email });
+    return presentPerson(next);
   });
 
-export const unblock = (turn: Turn, request: One): Result<PersonResource, Refusal> =>
-  withPerson(turn, request, (person) => {
-    if (!person.isBlocked) return presentPerson(person);
-    const unblocked = { ...person, isBlocked: false };
-    putPerson(turn, unblocked);
-    turn.audit("person.unblocked", person.id, { name: person.name, email: person.email });
-    return presentPerson(unblocked);
-  });
+/** Sessions, sockets and keys stop at once; the keys live again when the person is unblocked. */
+export const block = (turn: Turn, request: One) => setBlocked(turn, request, true);
+
+export const unblock = (turn: Turn, request: One) => setBlocked(turn, request, false);
 
 export const endSessions = (turn: Turn, request: One): Result<null, Refusal> =>
   withPerson(turn, request, (person) => {
