@@ -1,5 +1,6 @@
 // `jobs retry` and `jobs cancel` with --filter: all jobs that match, counted and confirmed before anything changes.
 
+import { changeAll, type Tally } from "../../contract/client/change-all.ts";
 import { JOB_FILTER_NAMES } from "../../contract/jobs/job-filter-names.ts";
 import type { BulkAction, JobFilter } from "../../contract/jobs/job-list.ts";
 import { USUAL_STATUSES } from "../../contract/words/values.ts";
@@ -23,11 +24,6 @@ interface FilteredCount {
   readonly total: number;
   /** How many of them the action may change. */
   readonly changeable: number;
-}
-
-interface Tally {
-  changed: number;
-  refused: number;
 }
 
 const METADATA = "metadata.";
@@ -63,25 +59,6 @@ const confirm = async ({ ask }: Context, input: Input, question: string): Promis
   if (!(await ask(`${question} [y/N] `))) throw new Failure("Nothing was changed.");
 };
 
-/** Goes on until no job remains or none changes; what was counted must still be true at the first step. */
-const change = async (
-  { client, signal }: Context,
-  action: BulkAction,
-  part: FilteredCount,
-  tally: Tally,
-): Promise<void> => {
-  let expected: { expected?: number } = { expected: part.total };
-  const refusedBefore = tally.refused;
-  for (;;) {
-    const report = await client().jobs.changeMany({ action, filter: part.filter, ...expected }, { signal });
-    tally.changed += report.changed;
-    // A refused job is met again by the next step.
-    tally.refused = refusedBefore + Object.values(report.refused).reduce((sum, one) => sum + one, 0);
-    if (report.remaining === 0 || report.changed === 0) return;
-    expected = {};
-  }
-};
-
 /** What would be asked to change, by status. */
 const count = ({ output }: Context, parts: readonly FilteredCount[]): number => {
   const rows = parts.map(({ filter: { status }, changeable }) => ({ status, total: changeable }));
@@ -103,7 +80,9 @@ export const bulkJobs = async (context: Context, input: Input, action: BulkActio
     await confirm(context, input, `${word} ${total} ${total === 1 ? "job" : "jobs"}?`);
   }
   const tally: Tally = { changed: 0, refused: 0 };
-  for (const part of parts) await change(context, action, part, tally);
+  // What was counted must still be true.
+  for (const { filter, total: expected } of parts)
+    await changeAll(context.client().jobs, { action, filter, expected }, tally, { signal: context.signal });
   output.value(tally, `${tally.changed} changed, ${tally.refused} refused`);
   return tally.refused === 0 ? 0 : 1;
 };

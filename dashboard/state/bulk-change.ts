@@ -1,5 +1,6 @@
 // Retries or cancels many jobs: all that match a filter, or those that were picked.
 
+import { changeAll, type Tally } from "../../contract/client/change-all.ts";
 import type { BulkAction } from "../../contract/jobs/job-list.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { CHANGEABLE_STATUSES, USUAL_STATUSES } from "../../contract/words/values.ts";
@@ -47,31 +48,15 @@ export const countParts = (action: BulkAction, filter: Filter, signal: AbortSign
   );
 };
 
-export interface Tally {
-  changed: number;
-  refused: number;
-}
-
-/** Continues until no job remains or none changes. */
-export const changePart = async (
+export const changePart = (
   action: BulkAction,
-  part: FilteredCount,
+  { filter, total }: FilteredCount,
   isExact: boolean,
   tally: Tally,
   onStep: () => void,
-) => {
-  const filter = asJobFilter(part.filter);
-  const refusedBefore = tally.refused;
-  let expected = isExact ? part.total : undefined;
-  for (;;) {
-    const report = await api.jobs.changeMany({ action, filter, ...(expected === undefined ? {} : { expected }) });
-    tally.changed += report.changed;
-    // A refused job is met again by the next step of its part.
-    tally.refused = refusedBefore + Object.values(report.refused).reduce((sum, one) => sum + one, 0);
-    onStep();
-    if (report.remaining === 0 || report.changed === 0) return;
-    expected = undefined;
-  }
+): Promise<void> => {
+  const expected = isExact ? { expected: total } : {};
+  return changeAll(api.jobs, { action, filter: asJobFilter(filter), ...expected }, tally, {}, onStep);
 };
 
 const AT_ONCE = 5;
