@@ -10,7 +10,7 @@ import type { AppContext } from "../http/auth.ts";
 import { readJson, refusePackedBody } from "../http/body.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { callTenant } from "../tenant/tenant.ts";
+import { ask } from "../tenant/ask.ts";
 import { authorize } from "./caller.ts";
 import type { Description } from "./description.ts";
 
@@ -100,7 +100,7 @@ const mayBeLarge = async (
   // A repeated request gets its first answer, whatever has happened since.
   const isRepeatable = c.req.header(IDEMPOTENCY_KEY) !== undefined;
   if (kind === undefined || token === undefined || isRepeatable) return authorize(c, needs, token);
-  unwrap(await callTenant(c.env, token, "mayGrow", { kind }));
+  await ask(c, token, "mayGrow", { kind });
 };
 
 const parseBody = ({ body: schema, isBodyOptional }: Description, body: unknown): unknown => {

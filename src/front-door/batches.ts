@@ -18,6 +18,7 @@ import { isKeptFromEdge } from "../http/header-value.ts";
 import { randomId } from "../http/key-format.ts";
 import { clientOrigin } from "../http/public-address.ts";
 import { unwrap } from "../http/refused.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
 
@@ -70,7 +71,7 @@ const list = endpoint(
   },
   async (c, { query: { after = null, limit = USUAL_PAGE }, token }) => {
     const asked = { form: "openai", after: after === null ? null : ownBatchId(after), before: null, limit } as const;
-    const { batches, hasMore } = unwrap(await callTenant(c.env, token, "listBatchesBeside", asked));
+    const { batches, hasMore } = await ask(c, token, "listBatchesBeside", asked);
     const data = batches.map(toOpenAiBatch);
     const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];
     return answer(c, { object: "list", data, first_id, last_id, has_more: hasMore });
@@ -88,7 +89,7 @@ const get = endpoint(
     answers: { 200: { description: "The batch.", schema: openAiBatch } },
   },
   async (c, { params: { id }, token }) =>
-    answer(c, toOpenAiBatch(unwrap(await callTenant(c.env, token, "getBatch", { id: ownBatchId(id) })))),
+    answer(c, toOpenAiBatch(await ask(c, token, "getBatch", { id: ownBatchId(id) }))),
 );
 
 const cancel = endpoint(
@@ -102,7 +103,7 @@ const cancel = endpoint(
     answers: { 200: { description: "The batch.", schema: openAiBatch } },
   },
   async (c, { params: { id }, token }) =>
-    answer(c, toOpenAiBatch(unwrap(await callTenant(c.env, token, "cancelBatch", { id: ownBatchId(id) })))),
+    answer(c, toOpenAiBatch(await ask(c, token, "cancelBatch", { id: ownBatchId(id) }))),
 );
 
 export const doorBatchRoutes: readonly Endpoint[] = [create, list, get, cancel];

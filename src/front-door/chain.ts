@@ -30,6 +30,7 @@ import type { AppContext } from "../http/auth.ts";
 import { decoded, joined, LONG_CHARS } from "../http/body.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
+import { ask } from "../tenant/ask.ts";
 import { callTenant } from "../tenant/tenant.ts";
 import { between, type DoorBody, type LargeBody, outlined } from "./body.ts";
 import type { Body } from "./prompt.ts";
@@ -83,13 +84,13 @@ const chainTexts = async (
       lists.unshift(await inputOf(c, token, turn));
     }
     if (part.next === null) return lists;
-    part = unwrap(await callTenant(c.env, token, "readChain", { id: part.next, isBeginning: false }));
+    part = await ask(c, token, "readChain", { id: part.next, isBeginning: false });
   }
 };
 
 /** What a stored response was made from, in the order of the conversation. */
 export const readInputItems = async (c: AppContext, token: TokenFacts, id: string): Promise<readonly Json[]> => {
-  const newest = unwrap(await callTenant(c.env, token, "readItems", { id }));
+  const newest = await ask(c, token, "readItems", { id });
   const lists = await chainTexts(c, token, newest, false);
   return lists.flatMap((list) => JSON.parse(list) as Json[]);
 };
@@ -128,8 +129,7 @@ const withItems = async (c: AppContext, token: TokenFacts, read: DoorBody): Prom
   if (ids.length === 0) return read;
   if (ids.length > MAX_REFERENCES)
     throw new Refused(invalid("input", `may refer to at most ${MAX_REFERENCES} items: send the items themselves`));
-  const find = async (mostBytes: number): Promise<FoundItems> =>
-    unwrap(await callTenant(c.env, token, "findItems", { ids, mostBytes }));
+  const find = async (mostBytes: number): Promise<FoundItems> => await ask(c, token, "findItems", { ids, mostBytes });
   const put = ({ answers, places }: FoundItems): Promise<DoorBody> => {
     const outputs = new Map(Object.entries(answers).map(([id, text]) => [id, itemsById(text)]));
     const stored = new Map(ids.map((id, index) => [id, outputs.get(places[index] ?? "")?.get(id) ?? null]));
@@ -162,7 +162,7 @@ interface Chained {
 const unchained = (read: DoorBody): Chained => ({ read, turns: 0, bytes: 0, carried: 0 });
 
 const following = async (c: AppContext, token: TokenFacts, read: DoorBody, previousId: string): Promise<Chained> => {
-  const newest = unwrap(await callTenant(c.env, token, "readChain", { id: previousId, isBeginning: true }));
+  const newest = await ask(c, token, "readChain", { id: previousId, isBeginning: true });
   const own = ownItems(read);
   unwrap(fitsChain(newest.bytes + utf8Bytes(own)));
   const put = async (): Promise<DoorBody> => {

@@ -19,9 +19,9 @@ import { sendContent } from "../files/content.ts";
 import { receive, receiveFile } from "../files/receive.ts";
 import { arrivingForm, requireForm } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
-import { Refused, unwrap } from "../http/refused.ts";
+import { Refused } from "../http/refused.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenant } from "../tenant/tenant.ts";
 
 const BASE = { tag: "Front door", errorSchema: openAiError } as const;
 const ONE = { ...BASE, path: "/v1/files/{id}", params: fileIdParam, takesAnyQuery: true } as const;
@@ -70,7 +70,7 @@ const list = endpoint(
   async (c, { query, token }) => {
     const { after = null, limit = USUAL_PAGE, order = "desc", purpose = null } = query;
     const asked = { purpose, after, isAscending: order === "asc", limit };
-    const { files, hasMore } = unwrap(await callTenant(c.env, token, "listFilesAfter", asked));
+    const { files, hasMore } = await ask(c, token, "listFilesAfter", asked);
     const data = files.map(toOpenAiFile);
     const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];
     return answer(c, { object: "list", data, has_more: hasMore, first_id, last_id });
@@ -86,8 +86,7 @@ const get = endpoint(
     summary: "Read a file's record (OpenAI)",
     answers: { 200: { description: "The file.", schema: openAiFile } },
   },
-  async (c, { params, token }) =>
-    answer(c, toOpenAiFile(unwrap(await callTenant(c.env, token, "getFile", { id: params.id })))),
+  async (c, { params, token }) => answer(c, toOpenAiFile(await ask(c, token, "getFile", { id: params.id }))),
 );
 
 const remove = endpoint(
@@ -100,7 +99,7 @@ const remove = endpoint(
     answers: { 200: { description: "Deleted.", schema: openAiFileDeleted } },
   },
   async (c, { params: { id }, token }) => {
-    unwrap(await callTenant(c.env, token, "deleteFile", { id }));
+    await ask(c, token, "deleteFile", { id });
     return answer(c, { id, object: "file", deleted: true });
   },
 );
@@ -116,8 +115,7 @@ const content = endpoint(
     summary: "Read a file's bytes (OpenAI)",
     answers: { 200: { description: "The bytes.", media: ["*/*"] } },
   },
-  async (c, { params: { id }, token }) =>
-    sendContent(c, token, unwrap(await callTenant(c.env, token, "readFile", { id }))),
+  async (c, { params: { id }, token }) => sendContent(c, token, await ask(c, token, "readFile", { id })),
 );
 
 export const doorFileRecordRoutes: readonly Endpoint[] = [list, get, remove];

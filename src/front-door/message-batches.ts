@@ -30,6 +30,7 @@ import { headersFor } from "../http/headers.ts";
 import { randomId, type TokenFacts } from "../http/key-format.ts";
 import { clientOrigin } from "../http/public-address.ts";
 import { Refused, unwrap } from "../http/refused.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
 import { movedResults } from "./moved-results.ts";
@@ -75,7 +76,7 @@ const whenRead = async (c: AppContext, token: TokenFacts, created: BatchFacts): 
   for (let waitMs = LOOK_EVERY_MS.first; facts.batch.status === "validating"; waitMs *= 2) {
     if (Date.now() > giveUpAt) return facts;
     await new Promise((resolve) => setTimeout(resolve, Math.min(waitMs, LOOK_EVERY_MS.longest)));
-    facts = unwrap(await callTenant(c.env, token, "getBatch", { id }));
+    facts = await ask(c, token, "getBatch", { id });
   }
   if (facts.batch.status !== "failed") return facts;
   await callTenant(c.env, token, "deleteBatch", { id });
@@ -140,7 +141,7 @@ const list = endpoint(
   async (c, { query: { limit = USUAL_PAGE, after_id: after, before_id: before }, token }) => {
     const named = (id: string | undefined): string | null => (id === undefined ? null : ownBatchId(id));
     const asked = { form: "anthropic", after: named(after), before: named(before), limit } as const;
-    const { batches, hasMore } = unwrap(await callTenant(c.env, token, "listBatchesBeside", asked));
+    const { batches, hasMore } = await ask(c, token, "listBatchesBeside", asked);
     const data = batches.map((one) => toAnthropicBatch(one, clientOrigin(c)));
     return answer(c, { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
   },
@@ -216,7 +217,7 @@ const results = endpoint(
       (batch.errorBytes === 0 || files.errors !== null);
     const file = files.output ?? files.errors;
     if (!isThere || file === null) throw new Refused(notFound("batch", `${id}/results`));
-    const { view: own } = unwrap(await callTenant(c.env, token, "readFile", { id: file }));
+    const { view: own } = await ask(c, token, "readFile", { id: file });
     const view = { batch: batch.id, form: "anthropic" } as const;
     const lines =
       own === null

@@ -21,7 +21,8 @@ import { headerOf, isKeptFromEdge, USER_HEADER } from "../http/header-value.ts";
 import { idempotencyOf } from "../http/idempotency.ts";
 import { digestBy, type TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { authorizeFor, callTenant } from "../tenant/tenant.ts";
+import { ask } from "../tenant/ask.ts";
+import { authorizeFor } from "../tenant/tenant.ts";
 import { type Changes, type LargeBody, readDoorBody } from "./body.ts";
 import { withChain } from "./chain.ts";
 import { metadataOf, personOf } from "./metadata.ts";
@@ -117,7 +118,7 @@ const asksForUsage = ({ stream_options: options }: Body): boolean =>
 export const mayBeLarge = async (c: AppContext, api: Api, token: TokenFacts): Promise<void> => {
   // A repeated request gets its first answer, whatever has been used up since.
   if (c.req.header("idempotency-key") !== undefined) unwrap(await authorizeFor(c.env, token, "ask"));
-  else unwrap(await callTenant(c.env, token, "mayAsk", unread(api)));
+  else await ask(c, token, "mayAsk", unread(api));
 };
 
 const unread = (api: Api) => ({ model: null, idempotency: null, api, isBackground: api === "responses" });
@@ -160,7 +161,7 @@ const inputOf = (body: Body, changes: Changes): Body =>
 const STATEFUL: ReadonlySet<string> = new Set(["background", "previous_response_id"]);
 
 export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts): Promise<DoorRequest> => {
-  if (isOptional(api)) unwrap(await callTenant(c.env, token, "mayAsk", unread(api)));
+  if (isOptional(api)) await ask(c, token, "mayAsk", unread(api));
   const read = await readDoorBody(c, token.tenant, () => mayBeLarge(c, api, token));
   const { body, large } = read;
   const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);

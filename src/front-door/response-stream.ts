@@ -15,7 +15,7 @@ import { readBytes } from "../files/objects.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
-import { callTenant } from "../tenant/tenant.ts";
+import { ask } from "../tenant/ask.ts";
 import { followJob } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
 import { chunksOf, firstChunks, isStreaming, keptAlive, statesOf } from "./second-reader.ts";
@@ -141,7 +141,7 @@ const pass = async (chunks: ReadableStream<Uint8Array>, place: Place, body: Writ
 
 /** The response as it ended. */
 const answerOf = async (c: AppContext, token: TokenFacts, id: string): Promise<Json> => {
-  const { response, status, head, answer } = unwrap(await callTenant(c.env, token, "getResponse", { id }));
+  const { response, status, head, answer } = await ask(c, token, "getResponse", { id });
   const file = response.end?.answerFile ?? null;
   if (file === null || file.bytes > MAX_CHAIN_BYTES) return presentResponse(response, status, { head, answer });
   const text = await new Response(await readBytes({ env: c.env, name: token, id: file.id }, 0, file.bytes)).text();

@@ -18,9 +18,8 @@ import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { unwrap } from "../http/refused.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenant } from "../tenant/tenant.ts";
 import { readInputItems } from "./chain.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
 import { namingAnswer } from "./named-answer.ts";
@@ -36,9 +35,9 @@ const ONE = { ...BASE, params: responseIdParam } as const;
 /** Of a request in the background: its client asks for the answer later, or reads it as it is written. */
 export const answerLater = async (c: AppContext, token: TokenFacts, { asking }: AskedRequest): Promise<Response> => {
   const startedAt = Date.now();
-  const asked = unwrap(await callTenant(c.env, token, "ask", asking));
+  const asked = await ask(c, token, "ask", asking);
   const headers = answerHeadersOf(c, asking.api, asked, asked.job, startedAt);
-  const facts = unwrap(await callTenant(c.env, token, "getResponse", { id: asked.job.id }));
+  const facts = await ask(c, token, "getResponse", { id: asked.job.id });
   if (!asking.stream) return answer(c, presented(facts), 200, headers);
   const events = await responseEvents(c, token, facts.response, null);
   return new Response(events, { headers: headersFor(c.get("requestId"), { ...headers, ...STREAM_HEADERS }) });
@@ -77,7 +76,7 @@ const get = endpoint(
   },
   async (c, { params, query, token }) => {
     const id = jobIdOfResponse(params.id);
-    const facts = unwrap(await callTenant(c.env, token, "getResponse", { id }));
+    const facts = await ask(c, token, "getResponse", { id });
     if (query.stream !== "true") return tell(c, token, facts);
     const events = await responseEvents(c, token, facts.response, query.starting_after ?? null);
     return new Response(events, { headers: headersFor(c.get("requestId"), STREAM_HEADERS) });
@@ -97,7 +96,7 @@ const cancel = endpoint(
   },
   async (c, { params, token }) => {
     const id = jobIdOfResponse(params.id);
-    return tell(c, token, unwrap(await callTenant(c.env, token, "cancelResponse", { id })));
+    return tell(c, token, await ask(c, token, "cancelResponse", { id }));
   },
 );
 
@@ -115,7 +114,7 @@ const remove = endpoint(
   },
   async (c, { params, token }) => {
     const id = jobIdOfResponse(params.id);
-    unwrap(await callTenant(c.env, token, "deleteResponse", { id }));
+    await ask(c, token, "deleteResponse", { id });
     return answer(c, { id: responseIdOf(id), object: "response", deleted: true });
   },
 );

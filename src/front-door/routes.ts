@@ -8,14 +8,12 @@ import { json } from "../../contract/words/field.ts";
 import { APIS, type Api, BYTE_APIS, FORM_APIS, type FormApi, isFormApi } from "../../domain/words/api.ts";
 import { operationIdOf } from "../endpoint/openapi.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import { idempotencyHeader, REPLAYED } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { unwrap } from "../http/refused.ts";
+import { ask, askAndAnswer } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { dropHeldBody, holdBody } from "../tenant/relay.ts";
-import { callTenant, callTenantForText } from "../tenant/tenant.ts";
 import { MAX_DOOR_BODY_BYTES, withChanges } from "./body.ts";
 import { dropInput } from "./chain.ts";
 import { dropUploads, readFormRequest } from "./form.ts";
@@ -81,7 +79,7 @@ const handleHeld = async (
   const { id, model, idempotency, response } = request.asking;
   const isBackground = response?.isBackground === true;
   // Nothing is stored for a request that would be refused.
-  const named = unwrap(await callTenant(c.env, token, "mayAsk", { model, idempotency, api, isBackground }));
+  const named = await ask(c, token, "mayAsk", { model, idempotency, api, isBackground });
   const drop = async (): Promise<void> =>
     c.executionCtx.waitUntil(dropHeldBody(c.env, token, id ?? "").catch(() => undefined));
   return storedForJob(drop, async () => {
@@ -156,9 +154,7 @@ const models = endpoint(
     errorSchema: openAiError,
     answers: { 200: { description: "The models and aliases.", schema: modelList } },
   },
-  async (c, { token }) => {
-    return answer(c, unwrap(await callTenantForText(c.env, token, "listModels", null)));
-  },
+  (c, { token }) => askAndAnswer(c, token, "listModels", null),
 );
 
 const oneModel = z.object({ model: z.string() });
@@ -179,9 +175,9 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
       takesAnyQuery: true,
       answers: { 200: { description: "The model or alias.", schema: modelResource } },
     },
-    async (c, { params: named, token }) => {
+    (c, { params: named, token }) => {
       const model = "owner" in named ? [named.owner, named.model, ...below(c)].join("/") : named.model;
-      return answer(c, unwrap(await callTenantForText(c.env, token, "getModel", { model })));
+      return askAndAnswer(c, token, "getModel", { model });
     },
   );
 

@@ -21,9 +21,9 @@ import { arrivingForm, requireForm } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
 import { randomId } from "../http/key-format.ts";
 import { publicOrigin } from "../http/public-address.ts";
-import { Refused, unwrap } from "../http/refused.ts";
+import { Refused } from "../http/refused.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenant } from "../tenant/tenant.ts";
 
 const BASE = { tag: "Front door", errorSchema: openAiError, takesAnyQuery: true } as const;
 const params = z.object({ id: z.string().regex(/^upload_[A-Za-z0-9_]{1,60}$/) });
@@ -73,7 +73,7 @@ const create = endpoint(
     const detail = `a file has at most ${MAX_FILE_BYTES} bytes: split it`;
     if (body.bytes > MAX_FILE_BYTES) throw new Refused({ code: "file_too_large", limitBytes: MAX_FILE_BYTES, detail });
     const origin = publicOrigin(c);
-    const announced = unwrap(await callTenant(c.env, token, "announceFile", { id, bytes: body.bytes, origin, upload }));
+    const announced = await ask(c, token, "announceFile", { id, bytes: body.bytes, origin, upload });
     return answer(c, present(id, { ...upload, ...announced }, "pending"));
   },
 );
@@ -93,7 +93,7 @@ const addPart = endpoint(
   },
   async (c, { params: { id: uploadId }, token }) => {
     const id = fileIdOf(uploadId);
-    const { bytes, expiresAt } = unwrap(await callTenant(c.env, token, "getUpload", { id, isSending: true }));
+    const { bytes, expiresAt } = await ask(c, token, "getUpload", { id, isSending: true });
     const boundary = requireForm(c);
     const part = `part_${randomId()}`;
     const none = { purpose: null, lifeMs: null };
@@ -124,7 +124,7 @@ const complete = endpoint(
   },
   async (c, { params: { id: uploadId }, body, token }) => {
     const id = fileIdOf(uploadId);
-    const upload = unwrap(await callTenant(c.env, token, "getUpload", { id, mayBeComplete: true }));
+    const upload = await ask(c, token, "getUpload", { id, mayBeComplete: true });
     if (upload.file !== null) return answer(c, present(id, upload, "completed", toOpenAiFile(upload.file)));
     const file = { env: c.env, name: token, id };
     const stored = await assemble(file, body.part_ids, upload.bytes, upload.expiresAt);
@@ -136,7 +136,7 @@ const complete = endpoint(
       throw new Refused(invalid("md5", `the parts have the MD5 ${md5}: send the parts that differ again`));
     const { name, contentType, purpose, lifeMs } = upload;
     const finishing = { id, bytes, sha256, name, contentType, purpose, lifeMs };
-    const finished = unwrap(await callTenant(c.env, token, "finishFile", finishing));
+    const finished = await ask(c, token, "finishFile", finishing);
     await keepBytes(file, Date.parse(finished.expires_at));
     return answer(c, present(id, upload, "completed", toOpenAiFile(finished)));
   },
@@ -155,8 +155,8 @@ const cancel = endpoint(
   },
   async (c, { params: { id: uploadId }, token }) => {
     const id = fileIdOf(uploadId);
-    const upload = unwrap(await callTenant(c.env, token, "getUpload", { id }));
-    unwrap(await callTenant(c.env, token, "forgetFile", { id }));
+    const upload = await ask(c, token, "getUpload", { id });
+    await ask(c, token, "forgetFile", { id });
     return answer(c, present(id, upload, "cancelled"));
   },
 );

@@ -8,9 +8,9 @@ import { archiveOf } from "../history/archive/store.ts";
 import { historyOf } from "../history/databases.ts";
 import { answer } from "../http/answer.ts";
 import { headersFor } from "../http/headers.ts";
-import { Refused, unwrap } from "../http/refused.ts";
+import { Refused } from "../http/refused.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenant } from "../tenant/tenant.ts";
 
 const BASE = { method: "get", lane: "heavy", tag: "Archive" } as const;
 const MEDIA = "application/gzip";
@@ -26,7 +26,7 @@ const list = endpoint(
     answers: { 200: { description: "A page of days.", schema: archiveList } },
   },
   async (c, { query, token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    await ask(c, token, "authorizeRead", null);
     const { limit, offset } = query;
     return answer(c, { ...(await listDays(historyOf(c.env, token), token.tenant, query)), limit, offset });
   },
@@ -45,7 +45,7 @@ const exported = endpoint(
     answers: { 200: { description: "The jobs.", media: [MEDIA] } },
   },
   async (c, { params: { day }, token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    await ask(c, token, "authorizeRead", null);
     const archive = archiveOf(c.env);
     const bytes = archive === null ? null : await exportDay(historyOf(c.env, token), archive, token.tenant, day);
     if (bytes === null) throw new Refused(notFound("archived day", day));

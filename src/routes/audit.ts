@@ -5,7 +5,7 @@ import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { listAudit } from "../history/audit.ts";
 import { historyOf } from "../history/databases.ts";
 import { answer } from "../http/answer.ts";
-import { askAndDrain } from "../tenant/ask-and-drain.ts";
+import { askAndDrain } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 
 const audit = endpoint(

@@ -39,8 +39,8 @@ import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenant } from "../tenant/tenant.ts";
 import { tellOfSubscriptions } from "../tenant/tenant-administration.ts";
 import { askObject, tenantObject } from "../tenant/tenant-object.ts";
 
@@ -63,12 +63,12 @@ const catalogTools = (env: Env, token: TokenFacts) =>
   );
 
 const mayRead = async (c: AppContext, token: TokenFacts): Promise<void> => {
-  unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
+  await ask(c, token, "authorizeAdmin", null);
 };
 
 /** Checks the permission to write; returns the caller's name for the audit log. */
 const mayWrite = async (c: AppContext, token: TokenFacts): Promise<Actor> => {
-  const { keyId, name } = unwrap(await callTenant(c.env, token, "authorizeAdminWrite", null));
+  const { keyId, name } = await ask(c, token, "authorizeAdminWrite", null);
   return { keyId, name };
 };
 

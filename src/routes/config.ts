@@ -6,9 +6,8 @@ import { type ConfigDocument, configDocument } from "../../contract/config/confi
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
 import { digest } from "../http/key-format.ts";
-import { unwrap } from "../http/refused.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenant } from "../tenant/tenant.ts";
 import { isJson, isYaml, readDocument } from "./config-document.ts";
 
 const DOCUMENT_TYPES = ["application/json", "application/yaml"] as const;
@@ -56,7 +55,7 @@ const read = endpoint(
     },
   },
   async (c, { token }) => {
-    const { document, etag } = unwrap(await callTenant(c.env, token, "readConfig", null));
+    const { document, etag } = await ask(c, token, "readConfig", null);
     if (etagsIn(c.req.header("if-none-match")).some((known) => known === etag || known === "*"))
       return c.body(null, 304, { etag });
     return answerWith(c, document, etag);
@@ -97,7 +96,7 @@ const replace = endpoint(
     const condition = c.req.header("if-match");
     const ifMatch = condition === undefined ? null : etagsIn(condition);
     const isDryRun = query.dry_run === "true";
-    const stored = unwrap(await callTenant(c.env, token, "replaceConfig", { document, etag, ifMatch, isDryRun }));
+    const stored = await ask(c, token, "replaceConfig", { document, etag, ifMatch, isDryRun });
     return answerWith(c, stored.document, stored.etag);
   },
 );

@@ -5,7 +5,7 @@ import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import * as history from "../history/cost.ts";
 import { historyOf } from "../history/databases.ts";
 import { answer } from "../http/answer.ts";
-import { askAndDrain } from "../tenant/ask-and-drain.ts";
+import { askAndDrain } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 
 const BASE = {

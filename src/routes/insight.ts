@@ -12,10 +12,9 @@ import { historyOf } from "../history/databases.ts";
 import { listFailures } from "../history/failures.ts";
 import { listMarks } from "../history/marks.ts";
 import { answer } from "../http/answer.ts";
-import { Refused, unwrap } from "../http/refused.ts";
-import { askAndDrain } from "../tenant/ask-and-drain.ts";
+import { Refused } from "../http/refused.ts";
+import { askAndAnswer, askAndDrain } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenantForText } from "../tenant/tenant.ts";
 import { archivedLine } from "./jobs/archived-jobs.ts";
 
 const TAG = "Jobs";
@@ -31,7 +30,7 @@ const queue = endpoint(
       "Waiting jobs grouped by requirements, read from the live state; the group with the oldest job comes first.",
     answers: { 200: { description: "At most 200 groups, and the number of waiting jobs.", schema: queueView } },
   },
-  async (c, { token }) => answer(c, unwrap(await callTenantForText(c.env, token, "readQueue", null))),
+  (c, { token }) => askAndAnswer(c, token, "readQueue", null),
 );
 
 const failures = endpoint(
@@ -88,7 +87,7 @@ const latency = endpoint(
       200: { description: "The total, a row for each value, and a series over the period.", schema: latencyAnswer },
     },
   },
-  async (c, { query, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "readLatency", query))),
+  (c, { query, token }) => askAndAnswer(c, token, "readLatency", query),
 );
 
 const activity = endpoint(
@@ -103,7 +102,7 @@ const activity = endpoint(
     query: activityQuery,
     answers: { 200: { description: "The total, and a row for every step of the period.", schema: activityAnswer } },
   },
-  async (c, { query, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "readActivity", query))),
+  (c, { query, token }) => askAndAnswer(c, token, "readActivity", query),
 );
 
 const marks = endpoint(

@@ -2,10 +2,8 @@
 
 import { clearKillswitchQuery, killswitchRequest, killswitchResource } from "../../contract/killswitch.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import { answer } from "../http/answer.ts";
-import { unwrap } from "../http/refused.ts";
+import { askAndAnswer } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenantForText } from "../tenant/tenant.ts";
 
 const BASE = { path: "/killswitch", tag: "Killswitch" } as const;
 const answers = { 200: { description: "The killswitch's state.", schema: killswitchResource } } as const;
@@ -21,16 +19,12 @@ const engage = endpoint(
     body: killswitchRequest,
     answers,
   },
-  async (c, { body, token }) => {
-    return answer(c, unwrap(await callTenantForText(c.env, token, "activateKillswitch", body)));
-  },
+  (c, { body, token }) => askAndAnswer(c, token, "activateKillswitch", body),
 );
 
 const read = endpoint(
   { ...BASE, ...asks("readKillswitch"), method: "get", summary: "Read the killswitch", answers },
-  async (c, { token }) => {
-    return answer(c, unwrap(await callTenantForText(c.env, token, "readKillswitch", null)));
-  },
+  (c, { token }) => askAndAnswer(c, token, "readKillswitch", null),
 );
 
 const clear = endpoint(
@@ -44,10 +38,7 @@ const clear = endpoint(
     query: clearKillswitchQuery,
     answers,
   },
-  async (c, { query, token }) => {
-    const request = { resumeAll: query.resume_all === "true" };
-    return answer(c, unwrap(await callTenantForText(c.env, token, "clearKillswitch", request)));
-  },
+  (c, { query, token }) => askAndAnswer(c, token, "clearKillswitch", { resumeAll: query.resume_all === "true" }),
 );
 
 export const killswitchRoutes: readonly Endpoint[] = [engage, read, clear];

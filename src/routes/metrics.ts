@@ -8,9 +8,8 @@ import type { Env } from "../env.ts";
 import { databaseUses } from "../history/databases.ts";
 import { busyTenants } from "../history/tenants.ts";
 import { type AppContext, isFromOperator } from "../http/auth.ts";
-import { unwrap } from "../http/refused.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenant } from "../tenant/tenant.ts";
 import { askObject, type TenantName } from "../tenant/tenant-object.ts";
 
 /** Each series of a tenant that has a name is one of a monitor's for ever. */
@@ -98,7 +97,7 @@ const ofTenant = endpoint(
     answers,
   },
   async (c, { token }) => {
-    const text = unwrap(await callTenant(c.env, token, "readMetrics", null));
+    const text = await ask(c, token, "readMetrics", null);
     const disk = diskMetrics(c.env);
     return respond(c, disk.length === 0 ? text : text + exposition(disk));
   },

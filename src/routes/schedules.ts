@@ -25,7 +25,7 @@ import { listLastRuns, listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
 import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { askAndDrain } from "../tenant/ask-and-drain.ts";
+import { ask, askAndAnswer, askAndDrain } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant, callTenantForText, drainTenant } from "../tenant/tenant.ts";
 import { wholeList } from "../tenant/whole-list.ts";
@@ -45,9 +45,7 @@ const create = endpoint(
     body: newScheduleRequest,
     answers: { 201: { description: "The schedule.", schema: scheduleResource } },
   },
-  async (c, { body, token }) => {
-    return answer(c, unwrap(await callTenantForText(c.env, token, "createSchedule", toNewSchedule(body))), 201);
-  },
+  (c, { body, token }) => askAndAnswer(c, token, "createSchedule", toNewSchedule(body), 201),
 );
 
 const preview = endpoint(
@@ -63,7 +61,7 @@ const preview = endpoint(
   },
   async (c, { body, query, token }) => {
     const request = { schedule: toNewSchedule(body), count: query.preview };
-    return answer(c, { next_runs: [...unwrap(await callTenant(c.env, token, "previewSchedule", request))] });
+    return answer(c, { next_runs: [...(await ask(c, token, "previewSchedule", request))] });
   },
 );
 
@@ -105,10 +103,7 @@ const get = endpoint(
     query: scheduleQuery,
     answers,
   },
-  async (c, { params, query, token }) => {
-    const request = { ...params, preview: query.preview ?? null };
-    return answer(c, unwrap(await callTenantForText(c.env, token, "getSchedule", request)));
-  },
+  (c, { params, query, token }) => askAndAnswer(c, token, "getSchedule", { ...params, preview: query.preview ?? null }),
 );
 
 const edit = endpoint(
@@ -121,12 +116,12 @@ const edit = endpoint(
     body: patchScheduleRequest,
     answers,
   },
-  async (c, { params, body, token }) => {
+  (c, { params, body, token }) => {
     if (body.name !== undefined && body.name !== params.name) {
       throw new Refused(invalid("name", "a schedule cannot be renamed: create a new one and delete this one"));
     }
     const request = { ...params, patch: toSchedulePatch(body) };
-    return answer(c, unwrap(await callTenantForText(c.env, token, "editSchedule", request)));
+    return askAndAnswer(c, token, "editSchedule", request);
   },
 );
 
@@ -139,7 +134,7 @@ const remove = endpoint(
     answers: { 204: { description: "Deleted. The jobs it created are kept." } },
   },
   async (c, { params, token }) => {
-    unwrap(await callTenant(c.env, token, "deleteSchedule", params));
+    await ask(c, token, "deleteSchedule", params);
     return c.body(null, 204);
   },
 );

@@ -18,9 +18,9 @@ import type { Env } from "../env.ts";
 import { answer } from "../http/answer.ts";
 import { randomSecret } from "../http/key-format.ts";
 import { publicOrigin } from "../http/public-address.ts";
-import { Refused, unwrap } from "../http/refused.ts";
+import { Refused } from "../http/refused.ts";
+import { ask, askAndAnswer } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenant, callTenantForText } from "../tenant/tenant.ts";
 
 const BASE = { tag: "Webhooks" } as const;
 const ONE = { ...BASE, path: "/api/webhooks/{id}", params: webhookIdParam } as const;
@@ -52,7 +52,7 @@ const create = endpoint(
     body: newWebhookRequest,
     answers: { 201: withSecret },
   },
-  async (c, { body, token }) => {
+  (c, { body, token }) => {
     refusePrivateUrl(c.env, body.url);
     const { id, secret } = randomSecret();
     const request = {
@@ -64,7 +64,7 @@ const create = endpoint(
       tags: body.tags ?? [],
       description: body.description ?? "",
     };
-    return answer(c, unwrap(await callTenantForText(c.env, token, "createWebhook", request)), 201);
+    return askAndAnswer(c, token, "createWebhook", request, 201);
   },
 );
 
@@ -77,12 +77,12 @@ const list = endpoint(
     summary: "List all webhooks, newest first",
     answers: { 200: { description: "The webhooks, without their secrets.", schema: webhookList } },
   },
-  async (c, { token }) => answer(c, unwrap(await callTenantForText(c.env, token, "listWebhooks", null))),
+  (c, { token }) => askAndAnswer(c, token, "listWebhooks", null),
 );
 
 const get = endpoint(
   { ...ONE, ...asks("getWebhook"), method: "get", summary: "Read a webhook", answers },
-  async (c, { params, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "getWebhook", params))),
+  (c, { params, token }) => askAndAnswer(c, token, "getWebhook", params),
 );
 
 const patch = endpoint(
@@ -95,7 +95,7 @@ const patch = endpoint(
     body: patchWebhookRequest,
     answers,
   },
-  async (c, { params, body, token }) => {
+  (c, { params, body, token }) => {
     refusePrivateUrl(c.env, body.url);
     const { url, events, tags, description, enabled } = body;
     const change = {
@@ -105,7 +105,7 @@ const patch = endpoint(
       ...(description === undefined ? {} : { description: description ?? "" }),
       ...(enabled === undefined ? {} : { enabled }),
     };
-    return answer(c, unwrap(await callTenantForText(c.env, token, "patchWebhook", { ...params, patch: change })));
+    return askAndAnswer(c, token, "patchWebhook", { ...params, patch: change });
   },
 );
 
@@ -118,7 +118,7 @@ const remove = endpoint(
     answers: { 204: { description: "Deleted, with its deliveries." } },
   },
   async (c, { params, token }) => {
-    unwrap(await callTenant(c.env, token, "deleteWebhook", params));
+    await ask(c, token, "deleteWebhook", params);
     return c.body(null, 204);
   },
 );
@@ -133,9 +133,9 @@ const rotate = endpoint(
     description: "For 24 hours deliveries are signed with both the new and the old secret.",
     answers: { 200: withSecret },
   },
-  async (c, { params, token }) => {
+  (c, { params, token }) => {
     const { secret } = randomSecret();
-    return answer(c, unwrap(await callTenantForText(c.env, token, "rotateWebhook", { ...params, secret })));
+    return askAndAnswer(c, token, "rotateWebhook", { ...params, secret });
   },
 );
 
@@ -149,7 +149,7 @@ const test = endpoint(
     description: "Sends a delivery of type `webhook.test`, whatever events the webhook selects.",
     answers: { 200: { description: "The delivery, which is now in progress.", schema: deliveryResource } },
   },
-  async (c, { params, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "testWebhook", params))),
+  (c, { params, token }) => askAndAnswer(c, token, "testWebhook", params),
 );
 
 const deliveries = endpoint(
@@ -167,7 +167,7 @@ const deliveries = endpoint(
   async (c, { params, query, token }) => {
     const { limit, offset, status = null } = query;
     const request = { ...params, status, limit, offset };
-    return answer(c, { ...unwrap(await callTenant(c.env, token, "listDeliveries", request)), limit, offset });
+    return answer(c, { ...(await ask(c, token, "listDeliveries", request)), limit, offset });
   },
 );
 
@@ -182,7 +182,7 @@ const redeliver = endpoint(
     description: "With the same `webhook-id`; the schedule of tries starts again.",
     answers: { 200: { description: "The delivery, which is now in progress.", schema: deliveryResource } },
   },
-  async (c, { params, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "redeliver", params))),
+  (c, { params, token }) => askAndAnswer(c, token, "redeliver", params),
 );
 
 export const webhookRoutes: readonly Endpoint[] = [

@@ -11,8 +11,8 @@ import { mint, randomId } from "../../http/key-format.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
 import { type SealedFor, seal, unseal } from "../../http/sealed.ts";
 import { challengeOf } from "../../sign-in/pkce.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
-import { callTenant } from "../../tenant/tenant.ts";
 import { admission } from "../../tenant/tenant-administration.ts";
 import type { TenantName } from "../../tenant/tenant-object.ts";
 
@@ -39,7 +39,7 @@ const grant = endpoint(
   },
   async (c, { body, token }) => {
     const id = randomId();
-    const { role } = unwrap(await callTenant(c.env, token, "grantKey", { id, ...body }));
+    const { role } = await ask(c, token, "grantKey", { id, ...body });
     const sealed: Code = { tenant: token.tenant, jurisdiction: token.jurisdiction, grantId: id, role };
     return answer(c, { code: await seal(signingSecret(c.env), CODE, JSON.stringify(sealed)), role }, 201);
   },

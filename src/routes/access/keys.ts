@@ -15,9 +15,10 @@ import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { mint } from "../../http/key-format.ts";
-import { Refused, unwrap } from "../../http/refused.ts";
+import { Refused } from "../../http/refused.ts";
+import { ask, askAndAnswer } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
-import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
+import { callTenant } from "../../tenant/tenant.ts";
 import { wholeList } from "../../tenant/whole-list.ts";
 
 const KEYS = "Keys";
@@ -34,16 +35,14 @@ const newKey = endpoint(
   },
   async (c, { body, token }) => {
     const minted = await mint(signingSecret(c.env), body.role, token.tenant, token.jurisdiction);
-    const { id, name, role } = unwrap(
-      await callTenant(c.env, token, "createKey", {
-        id: minted.id,
-        name: body.name,
-        role: body.role,
-        hash: minted.hash,
-        limits: body.limits == null ? null : toKeyLimits(body.limits),
-        ...(body.weight === undefined ? {} : { weight: body.weight }),
-      }),
-    );
+    const { id, name, role } = await ask(c, token, "createKey", {
+      id: minted.id,
+      name: body.name,
+      role: body.role,
+      hash: minted.hash,
+      limits: body.limits == null ? null : toKeyLimits(body.limits),
+      ...(body.weight === undefined ? {} : { weight: body.weight }),
+    });
     return answer(c, { id, name, role, key: minted.token }, 201);
   },
 );
@@ -59,7 +58,7 @@ const keys = endpoint(
     answers: { 200: { description: "The keys, without their secrets.", schema: keyList } },
   },
   async (c, { token }) => {
-    const first = unwrap(await callTenant(c.env, token, "listKeys", null));
+    const first = await ask(c, token, "listKeys", null);
     return answer(c, await wholeList({ keys: [] }, first, (ids) => callTenant(c.env, token, "listKeys", { ids })));
   },
 );
@@ -76,10 +75,10 @@ const patch = endpoint(
     body: patchKeyRequest,
     answers: { 200: { description: "The changed key.", schema: keyResource } },
   },
-  async (c, { params, body, token }) => {
+  (c, { params, body, token }) => {
     const limits = body.limits == null ? body.limits : toKeyLimits(body.limits);
     const request = { id: params.id, name: body.name ?? null, limits, weight: body.weight };
-    return answer(c, unwrap(await callTenantForText(c.env, token, "patchKey", request)));
+    return askAndAnswer(c, token, "patchKey", request);
   },
 );
 
@@ -99,11 +98,11 @@ const rotate = endpoint(
     },
   },
   async (c, { params, body, token }) => {
-    const role = unwrap(await callTenant(c.env, token, "listKeys", { ids: [params.id] })).rows[0]?.role;
+    const role = (await ask(c, token, "listKeys", { ids: [params.id] })).rows[0]?.role;
     if (role === undefined) throw new Refused(notFound("key", params.id));
     const minted = await mint(signingSecret(c.env), role, token.tenant, token.jurisdiction, params.id);
     const request = { id: params.id, hash: minted.hash, graceMs: body.grace_seconds * 1000 };
-    const { id, name } = unwrap(await callTenant(c.env, token, "rotateKey", request));
+    const { id, name } = await ask(c, token, "rotateKey", request);
     return answer(c, { id, name, role, key: minted.token });
   },
 );
@@ -120,7 +119,7 @@ const revoke = endpoint(
     answers: { 204: { description: "Revoked." } },
   },
   async (c, { params, token }) => {
-    unwrap(await callTenant(c.env, token, "revokeKey", params));
+    await ask(c, token, "revokeKey", params);
     return c.body(null, 204);
   },
 );

@@ -9,10 +9,10 @@ import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import type { Env } from "../../env.ts";
 import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
-import { Refused, unwrap } from "../../http/refused.ts";
+import { Refused } from "../../http/refused.ts";
 import { forProviderKey, seal } from "../../http/sealed.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
-import { callTenant } from "../../tenant/tenant.ts";
 
 const KEYS = "Keys";
 const PATH = "/api/provider-keys/{provider}";
@@ -33,7 +33,7 @@ const put = endpoint(
   async (c, { params: { provider }, body, token }) => {
     if (!providersOf(c.env).has(provider)) throw new Refused(notFound("provider", provider));
     const sealed = await seal(signingSecret(c.env), forProviderKey(token.tenant, provider), body.key);
-    unwrap(await callTenant(c.env, token, "putProviderKey", { provider, sealed }));
+    await ask(c, token, "putProviderKey", { provider, sealed });
     return c.body(null, 204);
   },
 );
@@ -50,7 +50,7 @@ const list = endpoint(
     answers: { 200: { description: "The providers with a key.", schema: providerKeyList } },
   },
   async (c, { token }) => {
-    const own = unwrap(await callTenant(c.env, token, "listProviderKeys", null));
+    const own = await ask(c, token, "listProviderKeys", null);
     const isOwn = new Set(own.map(({ provider }) => provider));
     const lent = operatorsProviders(c.env, token.tenant).filter((provider) => !isOwn.has(provider));
     const keys = lent.map((provider) => ({ provider, source: "operator" as const, set_at: null, set_by: null }));
@@ -76,7 +76,7 @@ const remove = endpoint(
     answers: { 204: { description: "Removed." } },
   },
   async (c, { params, token }) => {
-    unwrap(await callTenant(c.env, token, "removeProviderKey", params));
+    await ask(c, token, "removeProviderKey", params);
     return c.body(null, 204);
   },
 );

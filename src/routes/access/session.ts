@@ -7,9 +7,10 @@ import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
 import { type AppContext, refuseForeignOrigin, sessionOf, signingSecret } from "../../http/auth.ts";
 import { mint, read } from "../../http/key-format.ts";
-import { Refused, unwrap } from "../../http/refused.ts";
+import { Refused } from "../../http/refused.ts";
 import { deleteSessionCookies, setSessionCookie } from "../../http/session-cookie.ts";
 import { deploymentSignIn } from "../../sign-in/config.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenant } from "../../tenant/tenant.ts";
 
@@ -49,7 +50,7 @@ const signIn = endpoint(
     const minted = await mint(signingSecret(c.env), "session", token.tenant, token.jurisdiction);
     const isOffHere = deploymentSignIn(c.env)?.keys_sign_in === false;
     const asked = { id: minted.id, hash: minted.hash, isOffHere };
-    const session = unwrap(await callTenant(c.env, token, "createSession", asked));
+    const session = await ask(c, token, "createSession", asked);
     await endOlderSession(c);
     setSessionCookie(c, minted.token, session.expires_at === null ? null : new Date(session.expires_at));
     return c.json({ tenant: token.tenant, ...session });
@@ -71,9 +72,7 @@ const whoAmI = endpoint(
     },
   },
   async (c, { token }) => {
-    const session = unwrap(
-      await callTenant(c.env, token, "readSession", { id: token.kind === "session" ? token.id : null }),
-    );
+    const session = await ask(c, token, "readSession", { id: token.kind === "session" ? token.id : null });
     return answer(c, { tenant: token.tenant, ...session });
   },
 );
@@ -88,8 +87,8 @@ const signOut = endpoint(
     answers: { 204: { description: "The session has ended." } },
   },
   async (c, { token }) => {
-    if (token.kind === "session") unwrap(await callTenant(c.env, token, "endSession", { id: token.id }));
-    else unwrap(await callTenant(c.env, token, "authorizeConsult", null));
+    if (token.kind === "session") await ask(c, token, "endSession", { id: token.id });
+    else await ask(c, token, "authorizeConsult", null);
     deleteSessionCookies(c);
     return c.body(null, 204);
   },

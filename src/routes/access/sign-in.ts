@@ -14,12 +14,12 @@ import { checkUrl } from "../../catalog/url-policy.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
 import type { AppContext } from "../../http/auth.ts";
-import { Refused, unwrap } from "../../http/refused.ts";
+import { Refused } from "../../http/refused.ts";
 import { deploymentSignIn } from "../../sign-in/config.ts";
 import { isPrivateAllowed } from "../../sign-in/identity-fetch.ts";
 import { redirectUri } from "../../sign-in/redirect-uri.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
-import { callTenant } from "../../tenant/tenant.ts";
 
 const SIGN_IN = { tag: "Sign-in" } as const;
 const PEOPLE = { tag: "People" } as const;
@@ -47,7 +47,7 @@ const putSignIn = endpoint(
   },
   async (c, { body, token }) => {
     refusePrivateUrls(c, body);
-    const { document } = unwrap(await callTenant(c.env, token, "putSignIn", body));
+    const { document } = await ask(c, token, "putSignIn", body);
     return answer(c, presentSignIn(document, { redirect_uri: redirectUri(c), from: "tenant" }));
   },
 );
@@ -62,7 +62,7 @@ const readSignIn = endpoint(
     answers: { 200: { description: "The config, without the secret.", schema: signInResource } },
   },
   async (c, { token }) => {
-    const own = unwrap(await callTenant(c.env, token, "readSignIn", null)).document;
+    const own = (await ask(c, token, "readSignIn", null)).document;
     const deployment = own === null ? deploymentSignIn(c.env) : null;
     const from = own !== null ? "tenant" : deployment !== null ? "deployment" : "none";
     return answer(c, presentSignIn(own ?? deployment ?? NO_SIGN_IN, { redirect_uri: redirectUri(c), from }));
@@ -79,7 +79,7 @@ const attempts = endpoint(
     summary: "List the last 50 sign-ins, newest first",
     answers: { 200: { description: "The attempts, with the claims that rules look at.", schema: attemptList } },
   },
-  async (c, { token }) => answer(c, { attempts: unwrap(await callTenant(c.env, token, "listAttempts", null)) }),
+  async (c, { token }) => answer(c, { attempts: await ask(c, token, "listAttempts", null) }),
 );
 
 const list = endpoint(
@@ -92,7 +92,7 @@ const list = endpoint(
     summary: "List the people who have signed in",
     answers: { 200: { description: "The people, the last seen first.", schema: personList } },
   },
-  async (c, { token }) => answer(c, { people: unwrap(await callTenant(c.env, token, "listPeople", null)) }),
+  async (c, { token }) => answer(c, { people: await ask(c, token, "listPeople", null) }),
 );
 
 const block = endpoint(
@@ -106,7 +106,7 @@ const block = endpoint(
     params: personIdParam,
     answers: { 200: { description: "The blocked person.", schema: personResource } },
   },
-  async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "blockPerson", params))),
+  async (c, { params, token }) => answer(c, await ask(c, token, "blockPerson", params)),
 );
 
 const unblock = endpoint(
@@ -119,7 +119,7 @@ const unblock = endpoint(
     params: personIdParam,
     answers: { 200: { description: "The person.", schema: personResource } },
   },
-  async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "unblockPerson", params))),
+  async (c, { params, token }) => answer(c, await ask(c, token, "unblockPerson", params)),
 );
 
 const endSessions = endpoint(
@@ -133,7 +133,7 @@ const endSessions = endpoint(
     answers: { 204: { description: "The sessions and their sockets have ended." } },
   },
   async (c, { params, token }) => {
-    unwrap(await callTenant(c.env, token, "endPersonSessions", params));
+    await ask(c, token, "endPersonSessions", params);
     return c.body(null, 204);
   },
 );

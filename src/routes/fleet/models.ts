@@ -21,9 +21,8 @@ import { instanceParam } from "../../../contract/fleet/worker.ts";
 import { choosePlaces, type PlaceFacts } from "../../../domain/fleet/placement.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
-import { unwrap } from "../../http/refused.ts";
+import { ask, askAndAnswer } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
-import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
 
 const TAG = "Models";
 const ACCEPTED = 202;
@@ -41,9 +40,9 @@ const create = endpoint(
     body: modelTaskRequest,
     answers: { [ACCEPTED]: { description: "The task.", schema: modelTaskAnswer } },
   },
-  async (c, { params, body, token }) => {
+  (c, { params, body, token }) => {
     const order = { ...params, action: body.action, model: body.model, keepAlive: body.keep_alive ?? null };
-    return answer(c, unwrap(await callTenantForText(c.env, token, "createModelTask", order)), ACCEPTED);
+    return askAndAnswer(c, token, "createModelTask", order, ACCEPTED);
   },
 );
 
@@ -64,14 +63,16 @@ const place = endpoint(
     const { model, copies, tags = [], dry_run: isDryRun } = body;
     const fleet: PlaceFacts[] = [];
     for (let from: number | null = 0; from !== null; ) {
-      const part: { facts: readonly PlaceFacts[]; next: number | null } = unwrap(
-        await callTenant(c.env, token, "readPlaces", { model, tags, from }),
-      );
+      const part: { facts: readonly PlaceFacts[]; next: number | null } = await ask(c, token, "readPlaces", {
+        model,
+        tags,
+        from,
+      });
       fleet.push(...part.facts);
       from = part.next;
     }
     const { places, chosen } = choosePlaces(fleet, model, copies);
-    const tasks = isDryRun ? [] : unwrap(await callTenant(c.env, token, "placeModel", { model, chosen }));
+    const tasks = isDryRun ? [] : await ask(c, token, "placeModel", { model, chosen });
     return answer(c, { tasks, workers: places.slice(0, MAX_PLACES_SHOWN).map(presentPlace) });
   },
 );
@@ -88,7 +89,7 @@ const list = endpoint(
     answers: { 200: { description: "A page of model tasks.", schema: modelTaskList } },
   },
   async (c, { query, token }) => {
-    const listed = unwrap(await callTenant(c.env, token, "listModelTasks", query));
+    const listed = await ask(c, token, "listModelTasks", query);
     return answer(c, { ...listed, limit: query.limit, offset: query.offset });
   },
 );
@@ -105,7 +106,7 @@ const cancel = endpoint(
     isBodyOptional: true,
     answers: { 200: { description: "The cancelled task.", schema: modelTaskResource } },
   },
-  async (c, { params, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "cancelModelTask", params))),
+  (c, { params, token }) => askAndAnswer(c, token, "cancelModelTask", params),
 );
 
 const progress = endpoint(
@@ -120,10 +121,8 @@ const progress = endpoint(
     body: taskProgressRequest,
     answers: { 200: { description: "The task after the report.", schema: modelTaskResource } },
   },
-  async (c, { params, body, token }) => {
-    const report = { ...params, progress: toTaskProgress(body) };
-    return answer(c, unwrap(await callTenantForText(c.env, token, "progressModelTask", report)));
-  },
+  (c, { params, body, token }) =>
+    askAndAnswer(c, token, "progressModelTask", { ...params, progress: toTaskProgress(body) }),
 );
 
 const done = endpoint(
@@ -138,10 +137,7 @@ const done = endpoint(
     isBodyOptional: true,
     answers: { 200: { description: "The task after the report.", schema: modelTaskResource } },
   },
-  async (c, { params, body, token }) => {
-    const report = { ...params, error: toTaskError(body) };
-    return answer(c, unwrap(await callTenantForText(c.env, token, "finishModelTask", report)));
-  },
+  (c, { params, body, token }) => askAndAnswer(c, token, "finishModelTask", { ...params, error: toTaskError(body) }),
 );
 
 export const modelRoutes: readonly Endpoint[] = [create, place, list, cancel, progress, done];

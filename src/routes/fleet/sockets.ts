@@ -10,9 +10,10 @@ import type { AppContext } from "../../http/auth.ts";
 import type { TokenFacts } from "../../http/key-format.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
 import { requireUpgrade } from "../../http/upgrade.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { noteConnected } from "../../tenant/readiness.ts";
-import { callTenant, credentialOf } from "../../tenant/tenant.ts";
+import { credentialOf } from "../../tenant/tenant.ts";
 import { tenantObject, withTenant } from "../../tenant/tenant-object.ts";
 
 /** The frames then go between the client and the tenant's object; self-hosted they pass through Node. */
@@ -54,7 +55,7 @@ const connect = endpoint(
     answers: { 101: { description: "Switching protocols." } },
   },
   async (c, { params, token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeWork", null));
+    await ask(c, token, "authorizeWork", null);
     requireUpgrade(c.req);
     const response = await upgrade(c, token, params.instance);
     c.executionCtx.waitUntil(noteConnected(c.env, token, params.instance));
@@ -75,7 +76,7 @@ const live = endpoint(
     answers: { 101: { description: "Switching protocols." } },
   },
   async (c, { token }) => {
-    unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    await ask(c, token, "authorizeRead", null);
     requireUpgrade(c.req);
     return upgrade(c, token, null);
   },

@@ -24,7 +24,7 @@ import { historyOf } from "../../history/databases.ts";
 import { readWorkerActivity } from "../../history/worker-activity.ts";
 import { answer } from "../../http/answer.ts";
 import { unwrap } from "../../http/refused.ts";
-import { askAndDrain } from "../../tenant/ask-and-drain.ts";
+import { ask, askAndAnswer, askAndDrain } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { notePresent } from "../../tenant/readiness.ts";
 import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
@@ -71,7 +71,7 @@ const present = endpoint(
     query: presenceListQuery,
     answers: { 200: { description: "The workers that are not offline.", schema: presenceList } },
   },
-  async (c, { token, query }) => answer(c, unwrap(await callTenantForText(c.env, token, "listPresent", query))),
+  (c, { token, query }) => askAndAnswer(c, token, "listPresent", query),
 );
 
 const list = endpoint(
@@ -88,10 +88,10 @@ const list = endpoint(
     answers: { 200: { description: "A page of workers.", schema: workerList } },
   },
   async (c, { query, token }) => {
-    const ask = (names: readonly string[]) => callTenant(c.env, token, "listWorkers", { ...query, names });
-    const { rows, rest, ...counts } = unwrap(await callTenant(c.env, token, "listWorkers", query));
+    const read = (names: readonly string[]) => callTenant(c.env, token, "listWorkers", { ...query, names });
+    const { rows, rest, ...counts } = await ask(c, token, "listWorkers", query);
     const whole = { workers: [], ...counts, limit: query.limit, offset: query.offset };
-    return answer(c, await wholeList(whole, { rows, rest }, ask));
+    return answer(c, await wholeList(whole, { rows, rest }, read));
   },
 );
 
@@ -107,7 +107,7 @@ const grid = endpoint(
     query: fleetGridQuery,
     answers: { 200: { description: "The groups, each with a column for each field.", schema: fleetGrid } },
   },
-  async (c, { query, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "readGrid", query))),
+  (c, { query, token }) => askAndAnswer(c, token, "readGrid", query),
 );
 
 const activity = endpoint(
@@ -146,9 +146,7 @@ const get = endpoint(
     params: instanceParam,
     answers: { 200: { description: "The worker, its open jobs and its recent outcomes.", schema: workerDetail } },
   },
-  async (c, { params, token }) => {
-    return answer(c, unwrap(await callTenantForText(c.env, token, "getWorker", params)));
-  },
+  (c, { params, token }) => askAndAnswer(c, token, "getWorker", params),
 );
 
 const forget = endpoint(
@@ -162,7 +160,7 @@ const forget = endpoint(
     answers: { 204: { description: "Deleted. Its jobs are back in the queue." } },
   },
   async (c, { params, token }) => {
-    unwrap(await callTenant(c.env, token, "forgetWorker", params));
+    await ask(c, token, "forgetWorker", params);
     return c.body(null, 204);
   },
 );
@@ -181,9 +179,7 @@ const pause = endpoint(
     isBodyOptional: true,
     answers: { 200: { description: "The paused worker.", schema: workerResource } },
   },
-  async (c, { params, body, token }) => {
-    return answer(c, unwrap(await callTenantForText(c.env, token, "pauseWorker", { ...params, ...toPause(body) })));
-  },
+  (c, { params, body, token }) => askAndAnswer(c, token, "pauseWorker", { ...params, ...toPause(body) }),
 );
 
 const hours = endpoint(
@@ -199,9 +195,7 @@ const hours = endpoint(
     body: hoursRequest,
     answers: { 200: { description: "The worker with its hours.", schema: workerResource } },
   },
-  async (c, { params, body, token }) => {
-    return answer(c, unwrap(await callTenantForText(c.env, token, "setWorkerHours", { ...params, ...body })));
-  },
+  (c, { params, body, token }) => askAndAnswer(c, token, "setWorkerHours", { ...params, ...body }),
 );
 
 const resume = endpoint(
@@ -216,9 +210,7 @@ const resume = endpoint(
     isBodyOptional: true,
     answers: { 200: { description: "The resumed worker.", schema: workerResource } },
   },
-  async (c, { params, token }) => {
-    return answer(c, unwrap(await callTenantForText(c.env, token, "resumeWorker", params)));
-  },
+  (c, { params, token }) => askAndAnswer(c, token, "resumeWorker", params),
 );
 
 export const workerRoutes: readonly Endpoint[] = [

@@ -10,9 +10,8 @@ import {
 } from "../../../contract/batch.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
-import { unwrap } from "../../http/refused.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
-import { callTenant } from "../../tenant/tenant.ts";
 
 const BASE = { tag: "Batches" } as const;
 
@@ -28,7 +27,7 @@ const list = endpoint(
     answers: { 200: { description: "A page of batches; a client key sees its own.", schema: batchList } },
   },
   async (c, { query, token }) => {
-    const { batches, total } = unwrap(await callTenant(c.env, token, "listBatches", query));
+    const { batches, total } = await ask(c, token, "listBatches", query);
     return answer(c, { batches: batches.map(presentBatch), total, ...query });
   },
 );
@@ -44,7 +43,7 @@ const get = endpoint(
     answers: { 200: { description: "The batch.", schema: batchResource } },
   },
   async (c, { params: { id }, token }) =>
-    answer(c, presentBatch(unwrap(await callTenant(c.env, token, "getBatch", { id: ownBatchId(id) })))),
+    answer(c, presentBatch(await ask(c, token, "getBatch", { id: ownBatchId(id) }))),
 );
 
 const cancel = endpoint(
@@ -58,7 +57,7 @@ const cancel = endpoint(
     answers: { 200: { description: "The batch.", schema: batchResource } },
   },
   async (c, { params: { id }, token }) =>
-    answer(c, presentBatch(unwrap(await callTenant(c.env, token, "cancelBatch", { id: ownBatchId(id) })))),
+    answer(c, presentBatch(await ask(c, token, "cancelBatch", { id: ownBatchId(id) }))),
 );
 
 export const batchRoutes: readonly Endpoint[] = [list, get, cancel];

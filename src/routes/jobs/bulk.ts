@@ -14,9 +14,10 @@ import { answer } from "../../http/answer.ts";
 import type { AppContext } from "../../http/auth.ts";
 import { idempotencyHeader, idempotencyOf, replayHeader } from "../../http/idempotency.ts";
 import type { TokenFacts } from "../../http/key-format.ts";
-import { Refused, unwrap } from "../../http/refused.ts";
+import { Refused } from "../../http/refused.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
-import { callTenant, drainTenant } from "../../tenant/tenant.ts";
+import { drainTenant } from "../../tenant/tenant.ts";
 
 /** Other operations can run between two portions. */
 const JOBS_A_PORTION = 100;
@@ -39,9 +40,9 @@ const changeMany = endpoint(
   async (c, { body, token }) => {
     const { action, filter, expected, dry_run: isDryRun = false } = body;
     const idempotency = await idempotencyOf(c, body);
-    unwrap(await callTenant(c.env, token, "changeJobs", { action, jobs: [] }));
+    await ask(c, token, "changeJobs", { action, jobs: [] });
     if (idempotency !== null) {
-      const known = unwrap(await callTenant(c.env, token, "recallBulk", { idempotency }));
+      const known = await ask(c, token, "recallBulk", { idempotency });
       if (known !== null) return reported(c, known);
     }
     await drainTenant(c.env, token);
@@ -53,7 +54,7 @@ const changeMany = endpoint(
     for (const portion of portions(ids, JOBS_A_PORTION)) await change(c, token, action, portion, tally);
     const report = { matched, changed: tally.changed, refused: tally.refused, remaining: changeable - ids.length };
     const request = { action, filter: filter as Json, report, idempotency };
-    return reported(c, unwrap(await callTenant(c.env, token, "finishBulk", request)));
+    return reported(c, await ask(c, token, "finishBulk", request));
   },
 );
 
@@ -82,16 +83,18 @@ const change = async (
   ids: readonly string[],
   tally: Tally,
 ): Promise<void> => {
-  const ask = async (jobs: readonly JobCommand[]): Promise<BulkPortion> => {
-    const portion = unwrap(await callTenant(c.env, token, "changeJobs", { action, jobs }));
+  const changeSome = async (jobs: readonly JobCommand[]): Promise<BulkPortion> => {
+    const portion = await ask(c, token, "changeJobs", { action, jobs });
     tally.add(portion);
     return portion;
   };
-  const asked = await ask(ids.map((id) => ({ id })));
+  const asked = await changeSome(ids.map((id) => ({ id })));
   for (const goneIds of portions(asked.goneIds, ARCHIVED_A_PORTION)) {
     let gone: Pick<BulkPortion, "goneIds" | "absentAt"> = { goneIds, absentAt: asked.absentAt };
     for (let looks = 0; looks < MAX_HISTORY_LOOKS && gone.goneIds.length > 0; looks += 1) {
-      gone = await ask(await findManyArchived(historyOf(c.env, token), token.tenant, gone.goneIds, gone.absentAt));
+      gone = await changeSome(
+        await findManyArchived(historyOf(c.env, token), token.tenant, gone.goneIds, gone.absentAt),
+      );
     }
     tally.refuse("history_unavailable", gone.goneIds.length);
   }

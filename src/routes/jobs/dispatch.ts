@@ -8,6 +8,7 @@ import { answer } from "../../http/answer.ts";
 import { asAsked, newJobHeaders } from "../../http/as-asked.ts";
 import { answerAsRead, idempotencyOf } from "../../http/idempotency.ts";
 import { unwrap } from "../../http/refused.ts";
+import { askAndAnswer } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenantForText } from "../../tenant/tenant.ts";
 import { notArchived } from "./archived-jobs.ts";
@@ -68,7 +69,7 @@ const explain = endpoint(
         ...(query.worker === undefined ? {} : { instance: query.worker }),
       },
     };
-    if (id === null) return answer(c, unwrap(await callTenantForText(c.env, token, "explain", { ...request, id })));
+    if (id === null) return askAndAnswer(c, token, "explain", { ...request, id });
     return answer(c, await notArchived(c, token, id, commandJob(c, token, "explain", { ...request, id })));
   },
 );

@@ -23,8 +23,8 @@ import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { clientOrigin } from "../../http/public-address.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
+import { ask, askAndAnswer } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
-import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
 import { askObject } from "../../tenant/tenant-object.ts";
 
 const BASE = { tag: "Files" } as const;
@@ -85,7 +85,7 @@ const list = endpoint(
   async (c, { query, token }) => {
     const { limit, offset, purpose = null } = query;
     return answer(c, {
-      ...unwrap(await callTenant(c.env, token, "listFiles", { purpose, limit, offset })),
+      ...(await ask(c, token, "listFiles", { purpose, limit, offset })),
       limit,
       offset,
     });
@@ -100,7 +100,7 @@ const get = endpoint(
     summary: "Read a file's record",
     answers: { 200: { description: "The file.", schema: fileResource } },
   },
-  async (c, { params, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "getFile", params))),
+  (c, { params, token }) => askAndAnswer(c, token, "getFile", params),
 );
 
 const remove = endpoint(
@@ -112,7 +112,7 @@ const remove = endpoint(
     answers: { 204: { description: "Deleted. A job that waits with it fails with `file_gone`." } },
   },
   async (c, { params, token }) => {
-    unwrap(await callTenant(c.env, token, "deleteFile", params));
+    await ask(c, token, "deleteFile", params);
     return c.body(null, 204);
   },
 );
@@ -129,7 +129,7 @@ const content = endpoint(
     description: "Takes a `Range` of one range. Always a download, never a page.",
     answers: CONTENT,
   },
-  async (c, { params, token }) => sendContent(c, token, unwrap(await callTenant(c.env, token, "readFile", params))),
+  async (c, { params, token }) => sendContent(c, token, await ask(c, token, "readFile", params)),
 );
 
 const link = endpoint(
@@ -145,7 +145,7 @@ const link = endpoint(
     answers: { 201: { description: "The link.", schema: fileLink } },
   },
   async (c, { params, body, token }) => {
-    const file = unwrap(await callTenant(c.env, token, "readFile", params));
+    const file = await ask(c, token, "readFile", params);
     const untilAt = Math.min(Date.now() + toMs(body.seconds), Date.parse(file.expires_at));
     const untilSeconds = toSeconds(untilAt);
     const { tenant, jurisdiction } = token;

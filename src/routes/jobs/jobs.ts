@@ -27,9 +27,9 @@ import type { AppContext } from "../../http/auth.ts";
 import { answerReplayable, idempotencyOf } from "../../http/idempotency.ts";
 import type { TokenFacts } from "../../http/key-format.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
-import { askAndDrain } from "../../tenant/ask-and-drain.ts";
+import { ask, askAndDrain } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
-import { callTenant, callTenantForText, waitForJob } from "../../tenant/tenant.ts";
+import { callTenantForText, waitForJob } from "../../tenant/tenant.ts";
 import { archivedLine, listArchived, notArchived, orArchived } from "./archived-jobs.ts";
 import { commandJob } from "./job-command.ts";
 
@@ -103,7 +103,7 @@ const list = endpoint(
 const withLiveState = async (c: AppContext, token: TokenFacts, jobs: JobResource[]): Promise<JobResource[]> => {
   const open = jobs.filter((job) => job.finished_at === null).map((job) => job.id);
   if (open.length === 0) return jobs;
-  const live = unwrap(await callTenant(c.env, token, "presentOpenJobs", { ids: open }));
+  const live = await ask(c, token, "presentOpenJobs", { ids: open });
   const byId = new Map(live.map((job) => [job.id, job]));
   return jobs.map((job) => {
     const now = byId.get(job.id);

@@ -6,11 +6,11 @@ import { digits, json } from "../../../contract/words/field.ts";
 import { NO_CONTENT, SWITCHING_PROTOCOLS, TOO_MANY_REQUESTS } from "../../../contract/words/http-status.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { headersFor } from "../../http/headers.ts";
-import { Refused, unwrap } from "../../http/refused.ts";
+import { Refused } from "../../http/refused.ts";
 import { requireUpgrade } from "../../http/upgrade.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { openDataLine, readHeldBody, writeRelay } from "../../tenant/relay.ts";
-import { callTenant } from "../../tenant/tenant.ts";
 
 const TAG = "Worker protocol";
 /** A line gives up its place when its streams have ended. */
@@ -31,7 +31,7 @@ const dataLine = endpoint(
     answers: { 101: { description: "Switching protocols." } },
   },
   async (c, { params, token }) => {
-    const { keyId, openedWith } = unwrap(await callTenant(c.env, token, "workAs", params));
+    const { keyId, openedWith } = await ask(c, token, "workAs", params);
     requireUpgrade(c.req);
     const opened = await openDataLine(c.env, token, params.instance, { keyId, openedWith });
     if (opened.status === TOO_MANY_REQUESTS)
@@ -58,12 +58,12 @@ const write = endpoint(
   },
   async (c, { params, query, token }) => {
     const { id, lease } = { ...params, ...query };
-    const { instance } = unwrap(await callTenant(c.env, token, "holdLease", { id, lease }));
+    const { instance } = await ask(c, token, "holdLease", { id, lease });
     const taken = await writeRelay(c.env, token, instance, { jobId: id, lease }, c.req.raw.body);
     if (taken.status === NO_CONTENT) return c.body(null, NO_CONTENT);
     if ((await taken.text()) === "reader_gone") throw new Refused({ code: "reader_gone" });
     // It says that the key has ended, or what became of the job.
-    unwrap(await callTenant(c.env, token, "holdLease", { id, lease }));
+    await ask(c, token, "holdLease", { id, lease });
     throw new Refused({ code: "lease_lost", id, lease, current: lease, status: null });
   },
 );
@@ -81,9 +81,9 @@ const input = endpoint(
     answers: { 200: { description: "The input, any JSON.", schema: json } },
   },
   async (c, { params, query, token }) => {
-    unwrap(await callTenant(c.env, token, "holdLease", { id: params.id, lease: query.lease }));
+    await ask(c, token, "holdLease", { id: params.id, lease: query.lease });
     const held = await readHeldBody(c.env, token, params.id);
-    const text = held ?? JSON.stringify(unwrap(await callTenant(c.env, token, "getJob", { id: params.id })).input);
+    const text = held ?? JSON.stringify((await ask(c, token, "getJob", { id: params.id })).input);
     return new Response(text, { headers: headersFor(c.get("requestId"), { "content-type": "application/json" }) });
   },
 );
