@@ -72,7 +72,7 @@ const listPages = async (
     addModels(models, reading.rows, provider);
     const next = nextPage(page.body, provider.pagination);
     if (next.kind === "broken") return failed(next.reason, true);
-    if (next.kind === "end") return wholeList(models, rowCount);
+    if (next.kind === "end") return listingOf(models, rowCount);
     if (cursors.has(next.cursor)) return failed("the list's pages form a loop", true);
     cursors.add(next.cursor);
     url.searchParams.set(provider.pagination?.cursor_param ?? "", next.cursor);
@@ -88,7 +88,7 @@ const addModels = (models: Map<string, ListedModel>, rows: readonly unknown[], p
 };
 
 /** If no row names a model, the format is different; that is no reason to remove every model. */
-const wholeList = (models: Map<string, ListedModel>, rowCount: number): Listing => {
+const listingOf = (models: Map<string, ListedModel>, rowCount: number): Listing => {
   if (rowCount > 0 && models.size === 0) return failed("no row of the list names a model", true);
   return { ok: true, models };
 };

@@ -27,7 +27,7 @@ import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idem
 import { Refused, unwrap } from "../http/refused.ts";
 import { ask, askAndAnswer, askAndDrain } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenant, callTenantForText, drainTenant } from "../tenant/tenant.ts";
+import { callTenantForText, drainTenant } from "../tenant/tenant.ts";
 import { wholeList } from "../tenant/whole-list.ts";
 
 const BASE = { tag: "Schedules" } as const;
@@ -78,12 +78,12 @@ const list = endpoint(
     answers: { 200: { description: "A page of schedules.", schema: scheduleList } },
   },
   async (c, { query: { preview = null, runs, ...page }, token }) => {
-    const ask = (names?: readonly string[]) =>
-      callTenant(c.env, token, "listSchedules", { ...page, preview, ...(names === undefined ? {} : { names }) });
-    const first = unwrap(await ask());
+    const read = (names?: readonly string[]) =>
+      ask(c, token, "listSchedules", { ...page, preview, ...(names === undefined ? {} : { names }) });
+    const first = await read();
     if (runs !== undefined) await drainTenant(c.env, token);
     const whole = { schedules: [], total: first.total, ...page };
-    const list = await wholeList(whole, first, ask, async (rows) => {
+    const list = await wholeList(whole, first, read, async (rows) => {
       if (runs === undefined) return rows;
       const of = rows.map(({ name, created_at }) => ({ schedule: name, sinceAt: fromIso(created_at) }));
       const lastRuns = await listLastRuns(historyOf(c.env, token), token.tenant, of, runs);

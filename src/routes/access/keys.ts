@@ -18,7 +18,6 @@ import { mint } from "../../http/key-format.ts";
 import { Refused } from "../../http/refused.ts";
 import { ask, askAndAnswer } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
-import { callTenant } from "../../tenant/tenant.ts";
 import { wholeList } from "../../tenant/whole-list.ts";
 
 const KEYS = "Keys";
@@ -59,7 +58,7 @@ const keys = endpoint(
   },
   async (c, { token }) => {
     const first = await ask(c, token, "listKeys", null);
-    return answer(c, await wholeList({ keys: [] }, first, (ids) => callTenant(c.env, token, "listKeys", { ids })));
+    return answer(c, await wholeList({ keys: [] }, first, (ids) => ask(c, token, "listKeys", { ids })));
   },
 );
 

@@ -27,7 +27,7 @@ import { unwrap } from "../../http/refused.ts";
 import { ask, askAndAnswer, askAndDrain } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { notePresent } from "../../tenant/readiness.ts";
-import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
+import { callTenantForText } from "../../tenant/tenant.ts";
 import { wholeList } from "../../tenant/whole-list.ts";
 
 const TAG = "Workers";
@@ -88,7 +88,7 @@ const list = endpoint(
     answers: { 200: { description: "A page of workers.", schema: workerList } },
   },
   async (c, { query, token }) => {
-    const read = (names: readonly string[]) => callTenant(c.env, token, "listWorkers", { ...query, names });
+    const read = (names: readonly string[]) => ask(c, token, "listWorkers", { ...query, names });
     const { rows, rest, ...counts } = await ask(c, token, "listWorkers", query);
     const whole = { workers: [], ...counts, limit: query.limit, offset: query.offset };
     return answer(c, await wholeList(whole, { rows, rest }, read));
