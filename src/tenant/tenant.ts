@@ -101,20 +101,16 @@ const refuseForRoom = async (
 };
 
 /** Until it is final, or the time has passed. */
-export const waitForJob = (env: Env, token: TokenFacts, id: string, waitMs: number): Promise<Result<null, Refusal>> => {
-  const credential = firstCredentialOf(token);
-  return askObject(env, token, "waitForJob", credential, id, waitMs);
-};
+export const waitForJob = (env: Env, token: TokenFacts, id: string, waitMs: number): Promise<Result<null, Refusal>> =>
+  askObject(env, token, "waitForJob", firstCredentialOf(token), id, waitMs);
 
 export const claimWaiting = (
   env: Env,
   token: TokenFacts,
   request: { instance: string; max: number },
   waitMs: number,
-): Promise<Result<ClaimAnswer, Refusal>> => {
-  const credential = firstCredentialOf(token);
-  return askObject(env, token, "claimWaiting", credential, request, waitMs);
-};
+): Promise<Result<ClaimAnswer, Refusal>> =>
+  askObject(env, token, "claimWaiting", firstCredentialOf(token), request, waitMs);
 
 /** Never repeated automatically: the request might be answered twice. */
 export const askTenant = (
@@ -133,10 +129,7 @@ export const watchJob = (
   token: TokenFacts,
   request: Parameters<Tenant["watch"]>[1],
   waitMs: number,
-): Promise<Result<Followed, Refusal>> => {
-  const credential = firstCredentialOf(token);
-  return askObject(env, token, "watch", credential, request, waitMs);
-};
+): Promise<Result<Followed, Refusal>> => askObject(env, token, "watch", firstCredentialOf(token), request, waitMs);
 
 /** Waits until history has every earlier change; throws if the history store is down. */
 export const drainTenant = async (env: Env, token: TokenFacts): Promise<void> => {
