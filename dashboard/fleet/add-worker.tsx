@@ -5,6 +5,7 @@ import type { KeyAnswer } from "../../contract/access/key.ts";
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { SOUGHT_RUNTIMES } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
+import { useAttempt } from "../parts/attempt.ts";
 import { SelectField, TextField } from "../parts/form.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { Page, Panel } from "../parts/page.tsx";
@@ -122,18 +123,13 @@ const WishFields = ({ wish, change }: { wish: Wish; change: (changes: Partial<Wi
 export const AddWorker = () => {
   const [wish, setWish] = useDraft<Wish>(location.hash, { way: "runtime", name: "", runtime: "ollama", tags: "" });
   const [made, setMade] = useState<MadeKey | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<Error | null>(null);
-  const make = async (event: Event): Promise<void> => {
+  const { error, isBusy, attempt } = useAttempt();
+  const make = (event: Event): Promise<void> => {
     event.preventDefault();
-    setBusy(true);
-    try {
+    return attempt(async () => {
       const askedAt = serverNow();
       setMade({ ...(await api.keys.create({ name: `worker ${wish.name}`, role: "worker" })), askedAt });
-    } catch (refused) {
-      setError(refused as Error);
-      setBusy(false);
-    }
+    });
   };
   const isReady = !isBusy && isNameGood(wish.name) && areTagsGood(wish.tags);
   return (

@@ -1,10 +1,11 @@
 // Creating a job: queue it, or dispatch it at once. The worker that the router would choose is shown beside it.
 
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { freshKey } from "../../contract/client/transport.ts";
 import type { JobResource, NewJobRequest } from "../../contract/jobs/job.ts";
 import { PRIORITIES, type Priority } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
+import { useAttempt } from "../parts/attempt.ts";
 import { type ErrorOf, fieldErrors } from "../parts/field-errors.ts";
 import { Check, TextField } from "../parts/form.tsx";
 import { EMPTY_JOB, fieldsLike, type JobFields, jsonError, toBody, toExplainQuery } from "../parts/job-fields.ts";
@@ -148,24 +149,19 @@ type Verb = "dispatch" | "create";
 
 /** Sends the draft, and opens the new job. */
 const useSubmit = (draft: Draft) => {
-  const [error, setError] = useState<Error | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const { error, isBusy, attempt, setError } = useAttempt();
   const idempotency = useIdempotency();
   const submit = async (verb: Verb): Promise<void> => {
     if (isBusy) return;
     const { fields, extra, metadata } = draft;
     const wrong = jsonError(fields.input);
     if (wrong !== null) return setError(new Error(wrong));
-    setBusy(true);
-    try {
+    await attempt(async () => {
       const body = { ...toBody(fields), ...toExtra(extra), ...(metadata === undefined ? {} : { metadata }) };
       const job = await api.jobs[verb](body, { idempotencyKey: idempotency({ verb, body }) });
       tell(verb === "dispatch" ? `Dispatched to ${job.assigned_worker}.` : "Queued.");
       go(href(["jobs", job.id]));
-    } catch (refused) {
-      setError(refused as Error);
-      setBusy(false);
-    }
+    });
   };
   return { error, isBusy, submit };
 };

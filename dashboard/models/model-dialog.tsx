@@ -1,9 +1,9 @@
 // One model on one worker: what it is there, and what the worker takes to be done with it.
 
-import { useState } from "preact/hooks";
 import type { ModelTaskRequest } from "../../contract/fleet/model-task.ts";
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { api } from "../api.ts";
+import { useAttempt } from "../parts/attempt.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { tell } from "../state/notice.ts";
@@ -33,20 +33,14 @@ interface ModelDialogProps {
 }
 
 export const ModelDialog = ({ model, worker, cell, onDone, onClose }: ModelDialogProps) => {
-  const [error, setError] = useState<Error | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const act = async (work: () => Promise<unknown>, done: string): Promise<void> => {
-    setBusy(true);
-    try {
+  const { error, isBusy, attempt } = useAttempt();
+  const act = (work: () => Promise<unknown>, done: string): Promise<void> =>
+    attempt(async () => {
       await work();
       tell(done);
       onDone();
       onClose();
-    } catch (refused) {
-      setError(refused as Error);
-      setBusy(false);
-    }
-  };
+    });
   const { task } = cell;
   const give = (action: Action) =>
     act(

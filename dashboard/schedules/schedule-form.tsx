@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { readerZone } from "../format.ts";
+import { useAttempt } from "../parts/attempt.ts";
 import { type ErrorOf, fieldErrors } from "../parts/field-errors.ts";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";
 import { jsonError } from "../parts/job-fields.ts";
@@ -95,23 +96,17 @@ const Timing = ({ fields, change, errorOf }: PartProps) => (
 
 /** Creates the schedule or changes the named one, and opens it. */
 const useSave = (name: string | null, initial: ScheduleFields, fields: ScheduleFields) => {
-  const [error, setError] = useState<Error | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const { error, isBusy, attempt } = useAttempt();
   const save = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (jsonError(fields.input) !== null) return;
-    if (isBusy) return;
-    setBusy(true);
-    try {
+    await attempt(async () => {
       const saved = name ?? (await api.schedules.create(toNewSchedule(fields))).name;
       if (name !== null)
         await sendChanges(toEdit(initial), toEdit(fields), (changes) => api.schedules.edit(name, changes));
       tell(`${saved} is saved.`);
       go(href(["schedules", saved]));
-    } catch (refused) {
-      setError(refused as Error);
-      setBusy(false);
-    }
+    });
   };
   return { error, isBusy, save };
 };

@@ -7,6 +7,7 @@ import type { SignInOffer } from "../../contract/access/sign-in.ts";
 import { whileAway } from "../../contract/client/while-away.ts";
 import { printable } from "../../contract/text/printable.ts";
 import { api } from "../api.ts";
+import { useAttempt } from "../parts/attempt.ts";
 import { Lamp } from "../parts/lamp.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { startAddress, tenantToOffer } from "../state/identity.ts";
@@ -39,18 +40,11 @@ const WrongRole = ({ who: { name, role } }: { who: SessionAnswer }) => {
 
 const KeyForm = ({ isSecond }: { isSecond: boolean }) => {
   const [key, setKey] = useState("");
-  const [error, setError] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const says = error ?? (isSecond ? null : signInNote.value);
-  const submit = async (event: Event): Promise<void> => {
+  const { error, isBusy, attempt } = useAttempt();
+  const says = error?.message ?? (isSecond ? null : signInNote.value);
+  const submit = (event: Event): Promise<void> => {
     event.preventDefault();
-    setBusy(true);
-    try {
-      await signIn(key);
-    } catch (refused) {
-      setError((refused as Error).message);
-      setBusy(false);
-    }
+    return attempt(() => signIn(key));
   };
   return (
     <form onSubmit={submit}>
