@@ -18,7 +18,7 @@ export const announceIdle = (turn: Turn): void => {
     idleWorkers.set(instance, told);
     turn.store.idleWorkers.put(instance, told);
     const data = { worker: instance, idle_seconds: Math.floor((turn.nowAt - sinceAt) / SECOND_MS) };
-    turn.announcements.push({ event: "capacity.idle", data, tags: null });
+    turn.announce("capacity.idle", data);
   }
 };
 

@@ -48,7 +48,7 @@ export const announceSilence = (turn: Turn): void => {
     if (!isAway) continue;
     turn.log("warn", "worker.offline", { worker: instance });
     const data = { instance, provider, last_heartbeat: toIso(lastSeenAt) };
-    turn.announcements.push({ event: "worker.offline", data, tags: null });
+    turn.announce("worker.offline", data);
   }
 };
 

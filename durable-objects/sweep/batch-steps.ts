@@ -303,5 +303,5 @@ const conclude = (turn: Turn, batch: BatchRecord): void => {
   const event = EVENTS[batch.status];
   const { id, status, total, completed, failed } = batch;
   const data = { id, status, total, completed, failed, cancelled: total - completed - failed };
-  if (event !== undefined) turn.announceBatch(event, data);
+  if (event !== undefined) turn.announce(event, data);
 };

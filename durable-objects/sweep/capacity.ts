@@ -51,5 +51,5 @@ const tell = (turn: Turn, group: Group, oldest: Job, reason: CapacityReason): vo
     reason,
     priority_max: highestOf(turn, group, oldest),
   };
-  turn.announcements.push({ event: "capacity.wanted", data, tags: null });
+  turn.announce("capacity.wanted", data);
 };

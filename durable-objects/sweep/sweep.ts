@@ -3,6 +3,7 @@
 
 import { isCutOff } from "../../domain/fleet/fleet.ts";
 import { stillMissing } from "../../domain/fleet/model-name.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import { earliest } from "../../domain/words/earliest.ts";
 import { endGraces } from "../operations/access/keys.ts";
@@ -46,6 +47,12 @@ interface Row {
   readonly run: (turn: Turn) => void;
 }
 
+/** The earliest instant that a worker has. */
+const firstOf =
+  (instantOf: (worker: Worker) => number | null | undefined) =>
+  ({ memory }: Turn): number | null =>
+    earliest([...memory.fleet.timed()].map(({ worker }) => instantOf(worker) ?? null));
+
 const TIMETABLE: readonly Row[] = [
   {
     what: "schedules create the jobs that are due",
@@ -86,7 +93,7 @@ const TIMETABLE: readonly Row[] = [
   },
   {
     what: "pauses end",
-    dueAt: (turn) => earliest(pauseEnds(turn)),
+    dueAt: firstOf(({ pause }) => pause?.untilAt),
     run: (turn) => {
       for (const { worker } of [...turn.memory.fleet.timed()]) {
         if (worker.pause?.untilAt == null || worker.pause.untilAt > turn.nowAt) continue;
@@ -98,7 +105,7 @@ const TIMETABLE: readonly Row[] = [
   },
   {
     what: "workers open and close by their hours",
-    dueAt: (turn) => earliest([...turn.memory.fleet.timed()].map(({ worker }) => worker.opening?.changesAt ?? null)),
+    dueAt: firstOf(({ opening }) => opening?.changesAt),
     run: (turn) => {
       for (const { worker } of [...turn.memory.fleet.timed()]) {
         const { opening } = worker;
@@ -108,7 +115,7 @@ const TIMETABLE: readonly Row[] = [
   },
   {
     what: "runtimes are asked again for models that they did not have",
-    dueAt: (turn) => earliest(missingEnds(turn)),
+    dueAt: firstOf(({ missingModels }) => earliest(missingModels.map(({ untilAt }) => untilAt))),
     run: (turn) => {
       for (const { worker } of [...turn.memory.fleet.timed()]) {
         const missingModels = stillMissing(worker.missingModels, turn.nowAt);
@@ -120,7 +127,7 @@ const TIMETABLE: readonly Row[] = [
   },
   {
     what: "workers that do not answer whether their runtime works are judged without",
-    dueAt: (turn) => earliest([...turn.memory.fleet.timed()].map(({ worker }) => worker.trial?.untilAt ?? null)),
+    dueAt: firstOf(({ trial }) => trial?.untilAt),
     run: endTrials,
   },
   {
@@ -278,12 +285,3 @@ export const readTimetable = (turn: Turn): { due: Sweep[]; nextAt: number | null
 };
 
 export const nextWakeAt = (turn: Turn): number | null => readTimetable(turn).nextAt;
-
-const pauseEnds = (turn: Turn): (number | null)[] => {
-  const ends: (number | null)[] = [];
-  for (const { worker } of turn.memory.fleet.timed()) if (worker.pause !== null) ends.push(worker.pause.untilAt);
-  return ends;
-};
-
-const missingEnds = (turn: Turn): number[] =>
-  [...turn.memory.fleet.timed()].flatMap(({ worker }) => worker.missingModels.map(({ untilAt }) => untilAt));

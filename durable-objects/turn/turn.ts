@@ -236,7 +236,7 @@ export class Turn {
     this.log("info", action, { key_id: keyId, actor: name, target });
     const event = AUDITED_EVENTS[action];
     if (event === undefined) return;
-    this.#announce(() => ({ event, data: { target, by: name, ...(detail as object | null) }, tags: null }));
+    this.announce(event, { target, by: name, ...(detail as object | null) });
   }
 
   /** A log line, written after the turn is stored. */
@@ -274,7 +274,7 @@ export class Turn {
     if (run.missed === 0) return;
     const { schedule, scheduledFor, outcome, missed } = run;
     const data = { schedule, scheduled_for: toIso(scheduledFor), outcome, missed };
-    this.#announce(() => ({ event: "schedule.missed", data, tags: null }));
+    this.announce("schedule.missed", data);
   }
 
   /** The only writer of batches. */
@@ -284,8 +284,8 @@ export class Turn {
     else this.memory.batches.set(batch.id, batch);
   }
 
-  /** A batch has ended. */
-  announceBatch(event: WebhookEvent, data: Json): void {
+  /** What is about no job. */
+  announce(event: WebhookEvent, data: Json): void {
     this.#announce(() => ({ event, data, tags: null }));
   }
 
