@@ -17,15 +17,21 @@ const withNew = (events: string): string => `CASE WHEN ${isNew(events)}
       UNION ALL SELECT value FROM json_each(${events}) WHERE value ->> 0 > ${lastOf("jobs.events")}))
     ELSE jobs.events END`;
 
+/** Of rows with these cells. */
+const insertOf = (table: string, columns: string): string => {
+  const cells = columns.split(", ").map((_, index) => `value ->> ${index}`);
+  return `INSERT INTO ${table} (tenant, ${columns}) SELECT ?1, ${cells.join(", ")} FROM given WHERE true`;
+};
+
+const unlessThere = (table: string, columns: string): string => `${insertOf(table, columns)} ON CONFLICT DO NOTHING`;
+
+/** As `jobRow` has them. */
+const JOB_COLUMNS =
+  "id, version, status, worker, schedule, key_id, ran_provider, ran_model, error_code, error_message, cost_nano_usd, created_at, finished_at, prompt, input, result, labels, record, events";
+
 const INSERTS = {
-  tenants: `INSERT INTO tenants (tenant, created_at, location_hint, jurisdiction)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM given WHERE true ON CONFLICT DO NOTHING`,
-  jobs: `INSERT INTO jobs (tenant, id, version, status, worker, schedule, key_id, ran_provider, ran_model, error_code,
-      error_message, cost_nano_usd, created_at, finished_at, prompt, input, result, labels, record, events)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-      value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
-      value ->> 16, value ->> 17, value ->> 18
-    FROM given WHERE true
+  tenants: unlessThere("tenants", "created_at, location_hint, jurisdiction"),
+  jobs: `${insertOf("jobs", JOB_COLUMNS)}
     ON CONFLICT (tenant, id) DO UPDATE SET version = excluded.version, status = excluded.status,
       worker = excluded.worker, ran_provider = excluded.ran_provider, ran_model = excluded.ran_model,
       error_code = excluded.error_code, error_message = excluded.error_message, cost_nano_usd = excluded.cost_nano_usd,
@@ -36,24 +42,16 @@ const INSERTS = {
   told: `UPDATE jobs SET events = ${withNew("told.events")}
     FROM (SELECT value ->> 0 AS id, value ->> 1 AS events FROM given) AS told
     WHERE jobs.tenant = ?1 AND jobs.id = told.id AND ${isNew("told.events")}`,
-  payloads: `INSERT INTO payloads (tenant, job_id, prompt, input)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM given WHERE true ON CONFLICT DO NOTHING`,
-  results: `INSERT INTO results (tenant, job_id, result)
-    SELECT ?1, value ->> 0, value ->> 1 FROM given WHERE true ON CONFLICT DO NOTHING`,
-  events: `INSERT INTO events (tenant, job_id, version, at, type, worker, lease, detail)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
-    FROM given WHERE true ON CONFLICT DO NOTHING`,
+  payloads: unlessThere("payloads", "job_id, prompt, input"),
+  results: unlessThere("results", "job_id, result"),
+  events: unlessThere("events", "job_id, version, at, type, worker, lease, detail"),
   attempts: `INSERT INTO attempts (tenant, job_id, lease, at, provider, model, worker, outcome, input_tokens,
       output_tokens, cached_input_tokens, reasoning_tokens, nano_usd, source, price, is_summed)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
       value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, 1
     FROM given WHERE true ON CONFLICT DO NOTHING`,
-  audit: `INSERT INTO audit (tenant, id, at, actor_key_id, actor_person_id, actor_name, action, target, detail)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
-    FROM given WHERE true ON CONFLICT DO NOTHING`,
-  scheduleRuns: `INSERT INTO schedule_runs (tenant, schedule, id, scheduled_for, ran_at, outcome, reason, job_id, missed)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
-    FROM given WHERE true ON CONFLICT DO NOTHING`,
+  audit: unlessThere("audit", "id, at, actor_key_id, actor_person_id, actor_name, action, target, detail"),
+  scheduleRuns: unlessThere("schedule_runs", "schedule, id, scheduled_for, ran_at, outcome, reason, job_id, missed"),
 } as const;
 
 /** For a row too large for JSON, whose escapes may double its size. */
