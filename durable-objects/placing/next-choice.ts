@@ -19,25 +19,22 @@ export const triedOf = (
   code,
 });
 
-/** Whether a worker may have this job now. */
-export const isTakenNow = (turn: Turn, job: Job, policy = routePolicy(turn)): boolean =>
-  chooseFor(turn, job, policy) !== null;
+/** Why a model is passed over by a job that does not wait; null if a worker may have the job now. */
+export const passedOver = (turn: Turn, job: Job, policy = routePolicy(turn)): PassedOver | null => {
+  if (chooseFor(turn, job, policy) !== null) return null;
+  return isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy) ? "queue_timeout" : "no_eligible_workers";
+};
 
-/** The same, or one only lacks a free place. */
-export const isTakenBySomebody = (turn: Turn, job: Job, policy = routePolicy(turn)): boolean =>
-  isTakenNow(turn, job, policy) || isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
+/** The first: those who could take it are full. */
+type PassedOver = "queue_timeout" | "no_eligible_workers";
 
-/** Why a model that is not taken is passed over. */
-export const passedOver = (turn: Turn, job: Job, policy = routePolicy(turn)): string =>
-  isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy) ? "queue_timeout" : "no_eligible_workers";
-
-/** The job with its next model; null if it has none, or may not be asked again. */
+/** The job with its next model; null if it has none, or may not be asked again. `mayWait`: for a free place there. */
 export const nextChoice = (
   turn: Turn,
   job: Job,
   error: JobError,
   settledBy: "failed" | null = "failed",
-  isTaken = isTakenBySomebody,
+  mayWait = true,
 ): Decision | null => {
   const choices = (job.batchPlace ?? job.frontDoor)?.choices ?? [];
   if (choices.length === 0 || hasFirstToken(job) || !isForTheNext(error)) return null;
@@ -50,8 +47,9 @@ export const nextChoice = (
       settledBy,
       turn.nowAt,
     );
-    if (isTaken(turn, decided.job)) return decided;
-    tried.push({ model: choice.model, provider: choice.provider, code: passedOver(turn, decided.job) });
+    const code = passedOver(turn, decided.job);
+    if (code === null || (mayWait && code === "queue_timeout")) return decided;
+    tried.push({ model: choice.model, provider: choice.provider, code });
   }
   return null;
 };

@@ -6,7 +6,7 @@ import type { Decision, Job } from "../../domain/job/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/job/lease.ts";
 import { makeReady } from "../../domain/job/queue-place.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
-import { isTakenBySomebody, isTakenNow, nextChoice } from "../placing/next-choice.ts";
+import { nextChoice } from "../placing/next-choice.ts";
 import { refuseGroups } from "../placing/room.ts";
 import { routePolicy, routeRequest } from "../placing/route-policy.ts";
 import { waitingReason } from "../placing/waiting-reason.ts";
@@ -43,7 +43,7 @@ const attendPending = (turn: Turn, job: Job): void => {
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
   const error = waitedInVain(job, waitingReason(turn, job, policy) ?? "its time was over", isFull);
-  const next = nextChoice(turn, job, error, null, isFull ? isTakenNow : isTakenBySomebody);
+  const next = nextChoice(turn, job, error, null, !isFull);
   if (next === null) turn.record(job, giveUpWaiting(job, error, turn.nowAt));
   else turn.record(job, isFull ? withoutWaiting(next, job) : next);
 };

@@ -16,7 +16,7 @@ import type { Json } from "../../../domain/words/json.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
-import { isTakenBySomebody, isTakenNow, passedOver, triedOf } from "../../placing/next-choice.ts";
+import { passedOver, triedOf } from "../../placing/next-choice.ts";
 import { admit, admitTo, chooseFor } from "../../placing/place-job.ts";
 import { refuseBacklog, refuseGroups } from "../../placing/room.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
@@ -236,16 +236,20 @@ const firstTaken = (
       turn.nowAt,
       turn.caller,
     );
-    const isTaken = mayWait(turn, created.job) ? isTakenBySomebody : isTakenNow;
     const budget = refuseOverBudget(turn, created.job);
-    if (!budget.ok) {
+    if (budget.ok) {
+      const isOnly = left.length + tried.length === 0;
+      const code = isOnly ? null : passedOver(turn, created.job, policy);
+      const isFull = code === "queue_timeout";
+      if (code === null || (isFull && mayWait(turn, created.job))) return ok({ created, policy });
+      first ??= created;
+      if (isFull) full ??= created;
+      tried.push(triedOf(created.job, code));
+    } else {
       const isSooner = held === null || budget.error.retryAfterSeconds < held.refusal.retryAfterSeconds;
       if (isSooner) held = { created, refusal: budget.error };
-    } else if (left.length + tried.length === 0 || isTaken(turn, created.job, policy)) return ok({ created, policy });
-    else first ??= created;
-    const code = budget.ok ? passedOver(turn, created.job, policy) : budget.error.code;
-    if (code === "queue_timeout") full ??= created;
-    tried.push(triedOf(created.job, code));
+      tried.push(triedOf(created.job, budget.error.code));
+    }
   }
   // In the background it waits for the budget that is open again first.
   const best = full ?? first ?? (isInBackground(request) ? held?.created : undefined);
