@@ -103,7 +103,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     status: 409,
     title: "Count changed",
     detail: ({ expected, matched }) =>
-      `${matched} jobs match, not ${expected}: check the filter, then repeat with expected ${matched}`,
+      `the filter matches ${matched}, not ${expected}: check it, then repeat with expected ${matched}`,
   },
   too_many_workers: {
     status: 409,

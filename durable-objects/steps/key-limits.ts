@@ -99,7 +99,7 @@ export const refuseOverUse = (turn: Turn, requests: readonly Request[]): Result<
   const waiting = turn.memory.openByKey.get(waitingOf(keyId)) ?? 0;
   if (limits.maxWaiting != null && waiting + requests.length > limits.maxWaiting)
     return err(
-      exceeded(`this key may have ${plural(limits.maxWaiting, "job")} waiting, and ${waiting} wait`, OPEN_RETRY_MS),
+      exceeded(`this key may have ${plural(limits.maxWaiting, "job")} waiting, and has ${waiting}`, OPEN_RETRY_MS),
     );
   return refuseOverMoney(turn, limitedBy(keyId, limits, requests), limits.monthNanoUsd);
 };
