@@ -100,15 +100,18 @@ const listen = ({ id, params: { notifications } }: Request): Response => {
 const resultOf = ({ isOk, body }: ToolAnswer): JsonObject =>
   isOk
     ? { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: body }
-    : refusalWith(refusalText(body));
+    : refusedBy((body ?? {}) as Problem);
 
 const refusalWith = (text: string): JsonObject => ({ content: [{ type: "text", text }], isError: true });
 
-/** A problem's title and detail, as text for people. Under /v1 it comes in OpenAI's form: its code and its detail. */
-const refusalText = (body: unknown): string => {
-  const { title, detail, error } = (body ?? {}) as Partial<ProblemResource & z.infer<typeof openAiError>>;
+type Problem = Partial<ProblemResource & z.infer<typeof openAiError>>;
+
+/** With its title and detail as text for people. Under /v1 it comes in OpenAI's form: its code and its detail. */
+const refusedBy = (problem: Problem): JsonObject => {
+  const { title, detail, error } = problem;
   const parts = error === undefined ? [title, detail] : [entryOf(WIRE, error.code ?? "")?.title, error.message];
-  return parts.filter((part) => part !== undefined && part !== "").join(": ") || "the request was refused";
+  const text = parts.filter((part) => part !== undefined && part !== "").join(": ");
+  return { ...refusalWith(text || "the request was refused"), structuredContent: error ?? problem };
 };
 
 let tools: readonly JsonObject[] | null = null;

@@ -119,8 +119,11 @@ describe.each(Object.entries(connect))("%s", (_, open) => {
     const refused = await agent.call("get_job", { id: "no-such-job" });
     expect(refused.isError).toBe(true);
     expect(textOf(refused)).toMatch(/no-such-job/);
+    expect(refused.structuredContent).toMatchObject({ status: 404, code: "not_found" });
     const batch = { input_file_id: "file-none", endpoint: "/v1/chat/completions" };
-    expect(textOf(await agent.call("run_batch", batch))).toBe('Not found: file "file-none" not found');
+    const none = await agent.call("run_batch", batch);
+    expect(textOf(none)).toBe('Not found: file "file-none" not found');
+    expect(none.structuredContent).toMatchObject({ code: "not_found" });
     await agent.close();
   });
 
