@@ -15,7 +15,7 @@ import {
   referredIdOf,
 } from "../../domain/front-door/stored-response.ts";
 import type { Json } from "../../domain/words/json.ts";
-import { invalid } from "../../domain/words/refusal.ts";
+import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import {
   type ChainPart,
   type FoundItems,
@@ -99,9 +99,20 @@ export const readInputItems = async (c: AppContext, token: TokenFacts, id: strin
 export interface ChainedBody {
   readonly read: DoorBody;
   readonly response: NewResponse | null;
+  /** Why it has no chain: only a repetition is answered. */
+  readonly refused?: Refusal;
 }
 
-export const withChain = async (c: AppContext, token: TokenFacts, sent: DoorBody): Promise<ChainedBody> => {
+export const withChain = (c: AppContext, token: TokenFacts, read: DoorBody): Promise<ChainedBody> =>
+  resolved(c, token, read).catch((error: unknown): ChainedBody => {
+    if (!(error instanceof Refused) || c.req.header("idempotency-key") === undefined) throw error;
+    // What a repeated request follows may be gone since its first answer.
+    const { background, store } = read.body;
+    const facts = { isBackground: background === true, previousId: null, turns: 0, earlierBytes: 0, carried: 0 };
+    return { read, response: store === false ? null : { ...facts, held: null }, refused: error.refusal };
+  });
+
+const resolved = async (c: AppContext, token: TokenFacts, sent: DoorBody): Promise<ChainedBody> => {
   const read = await withItems(c, token, sent);
   const isBackground = flagOf(read.body, "background") === true;
   const isStored = flagOf(read.body, "store") !== false;

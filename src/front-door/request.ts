@@ -10,7 +10,7 @@ import { modelName, providerName, splitList, tags } from "../../contract/words/f
 import { type Api, isFormApi, isOptional, isSpeech } from "../../domain/words/api.ts";
 import { entryOf } from "../../domain/words/entry-of.ts";
 import { hexOf } from "../../domain/words/hex.ts";
-import { invalid } from "../../domain/words/refusal.ts";
+import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
 import type { Asking } from "../../durable-objects/operations/front-door/ask.ts";
 import type { NewResponse } from "../../durable-objects/operations/front-door/responses.ts";
@@ -167,8 +167,8 @@ export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts
   const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);
   if (api !== "responses") return readRequest(c, api, { body, large, identity, files: [] });
   refuseConversation(body);
-  const chained = await withChain(c, token, read);
-  return readRequest(c, api, { ...chained.read, identity, files: [], response: chained.response });
+  const { read: chained, ...turn } = await withChain(c, token, read);
+  return readRequest(c, api, { ...chained, identity, files: [], ...turn });
 };
 
 /** A body as far as it is read here; `identity` is what a repetition under the same key must have. */
@@ -179,10 +179,11 @@ interface ReadBody {
   /** What was uploaded with it. */
   readonly files: readonly string[];
   readonly response?: NewResponse | null;
+  readonly refused?: Refusal;
 }
 
 export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Promise<DoorRequest> => {
-  const { body, large, identity, files, response = null } = read;
+  const { body, large, identity, files, response = null, refused } = read;
   const model = modelName.safeParse(body.model);
   if (!model.success) throw new Refused(invalid("model", "is required: a name of at most 128 characters"));
   const wantsEvents = asksForEvents(api, body);
@@ -223,6 +224,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     idempotency,
     traceparent: callersTraceparent(c.req.header("traceparent")),
     ...(response === null ? {} : { response }),
+    ...(refused === undefined ? {} : { refused }),
   };
   return { asking, wantsUsage: asksForUsage(body), isSound, held: large === null ? null : { body: large, changes } };
 };

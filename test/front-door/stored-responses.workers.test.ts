@@ -323,6 +323,30 @@ describe("a stored response", () => {
     expect([refused.status, JSON.parse(await refused.whole).error.param]).toEqual([400, "previous_response_id"]);
   });
 
+  it("is answered again under its Idempotency-Key though the turn before it is gone", async () => {
+    const world = await newWorld();
+    for (const input of ["again", FILLING]) {
+      const previous = { previous_response_id: await answered(world), input };
+      const worker = await fakeWorker(world, { instance: `w${Math.random()}` });
+      const repeat = (key: string, more: Body = {}) =>
+        post(world.key, RESPONSES, { model: "m1", ...previous, ...more }, { "idempotency-key": key });
+      const asking = repeat(`k${input.length}`);
+      worker.complete(await worker.nextJob(), answerOf("hello"));
+      const first = await (await asking).whole;
+      await world.ok("DELETE", `${RESPONSES}/${previous.previous_response_id}`);
+      const again = await repeat(`k${input.length}`);
+      expect([again.status, again.headers.get("idempotency-replayed"), await again.whole]).toEqual([
+        200,
+        "true",
+        first,
+      ]);
+      expect((await repeat(`k${input.length}`, { temperature: 1 })).status).toBe(422);
+      const other = await repeat("another");
+      expect([other.status, JSON.parse(await other.whole).error.param]).toEqual([400, "previous_response_id"]);
+      worker.socket.socket.close();
+    }
+  });
+
   it("cannot be followed where the file with a long input before it was deleted", async () => {
     const world = await newWorld();
     const first = await answered(world, { input: FILLING });

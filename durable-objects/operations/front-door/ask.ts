@@ -65,6 +65,8 @@ export interface Asking {
   readonly traceparent: string | null;
   /** The request wants its answer stored. */
   readonly response?: NewResponse;
+  /** Why it becomes no job; a repeated request gets its first answer all the same. */
+  readonly refused?: Refusal;
 }
 
 export interface DoorAnswer {
@@ -92,7 +94,9 @@ export const readCorsOrigins = (turn: Turn): Result<readonly string[], Refusal> 
 
 /** Creates the job of a request, with a worker if one has room; refuses what no worker could ever answer. */
 export const ask = (turn: Turn, request: Asking): Result<DoorAnswer, Refusal> => {
-  const made = withIdempotency(turn, "ask", request.idempotency, () => open(turn, request));
+  const made = withIdempotency(turn, "ask", request.idempotency, () =>
+    request.refused === undefined ? open(turn, request) : err(request.refused),
+  );
   if (!made.ok) return made;
   const isReplayed = made.value.replayed === true;
   const job = turn.store.jobs.find(made.value.job.id);
