@@ -1,6 +1,7 @@
 // One line of a batch's file, as its validation reads it: a request, or what is wrong with it.
 
 import { mayUseModel } from "../access/key-limits.ts";
+import { inputItemsOf, referredIdOf } from "../front-door/stored-response.ts";
 import { fnv1a } from "../words/fnv.ts";
 import type { Json } from "../words/json.ts";
 
@@ -88,11 +89,11 @@ export const readLine = (
     return fault("missing_model", `body.model must be a name of at most ${MAX_MODEL_CHARS} characters`, "body.model");
   if (stream !== undefined && stream !== null && stream !== false)
     return fault("stream_not_supported", "a batch has no streams: leave out body.stream", "body.stream");
-  const following = url === RESPONSES ? FOLLOWING.find((name) => (body[name] ?? null) !== null) : undefined;
+  const following = url === RESPONSES ? followingOf(body) : undefined;
   if (following !== undefined)
     return fault(
       "unsupported_parameter",
-      `a batch's line follows no other response: leave out body.${following}, and send the whole input`,
+      "a batch's line follows no other response and refers to none: send the whole input",
       `body.${following}`,
     );
   if (!isAllowed(model, rules))
@@ -107,6 +108,11 @@ export const readLine = (
   const written = JSON.stringify(body);
   if (written.length > MAX_LINE_BYTES) return lineTooLarge(line);
   return { customId, model, body, hash: fnv1a(written.slice(0, HASHED_CHARS)) >>> 0 };
+};
+
+const followingOf = (body: Fields): string | undefined => {
+  if (inputItemsOf(body.input).some((item) => referredIdOf(item) !== null)) return "input";
+  return FOLLOWING.find((name) => (body[name] ?? null) !== null);
 };
 
 export const isFault = (read: BatchLine | Fault): read is Fault => "code" in read;

@@ -180,11 +180,16 @@ it("of responses gives the runtime whole requests, and refuses those that follow
   const url = "/v1/responses";
   const asking = (id: string, body: object) =>
     line(id, { messages: undefined, input: "hi", conversation: null, ...body }, { url });
-  const following = [asking("a", { conversation: { id: "conv_1" } }), asking("b", { previous_response_id: "resp_1" })];
+  const following = [
+    asking("a", { conversation: { id: "conv_1" } }),
+    asking("b", { previous_response_id: "resp_1" }),
+    asking("c", { input: ["hi", { type: "item_reference", id: "msg_1" }] }),
+  ];
   const refused = await whenEnded(openai, (await begin(openai, following, { endpoint: url })).id);
   expect(refused.errors?.data?.map(({ code, param }) => [code, param])).toEqual([
     ["unsupported_parameter", "body.conversation"],
     ["unsupported_parameter", "body.previous_response_id"],
+    ["unsupported_parameter", "body.input"],
   ]);
   const whole = await begin(openai, [asking("c", { background: true, store: true })], { endpoint: url });
   expect((await whenEnded(openai, whole.id)).request_counts).toEqual({ total: 1, completed: 1, failed: 0 });

@@ -12,9 +12,13 @@ export const RULES_ROOMS: readonly Room[] = [
   { places: ["domain/access"], may: ["domain/words"], packages: [] },
   { places: ["domain/tenant"], may: ["domain/words"], packages: [] },
   { places: ["domain/file"], may: ["domain/words", "domain/access"], packages: [] },
-  { places: ["domain/batch"], may: ["domain/words", "domain/job", "domain/access"], packages: [] },
   { places: ["domain/money"], may: ["domain/words", "domain/fleet", "domain/job", "domain/catalog"], packages: [] },
   { places: ["domain/front-door"], may: ["domain/words", "domain/fleet", "domain/job"], packages: [] },
+  {
+    places: ["domain/batch"],
+    may: ["domain/words", "domain/job", "domain/access", "domain/front-door"],
+    packages: [],
+  },
   // The config, the killswitch and webhooks.
   { places: ["domain"], may: ["domain/words", "domain/access", "domain/money", "domain/front-door"], packages: [] },
   { places: ["domain/schedule"], may: ["domain/words", "domain/job", "domain"], packages: [] },
