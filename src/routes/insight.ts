@@ -7,6 +7,7 @@ import { latencyAnswer, latencyQuery } from "../../contract/latency.ts";
 import { ROLLING_PERIODS } from "../../domain/insight/slots.ts";
 import { notFound } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
+import { archivedLine } from "../history/archive/archived-jobs.ts";
 import { jobAttempts } from "../history/attempts.ts";
 import { historyOf } from "../history/databases.ts";
 import { listFailures } from "../history/failures.ts";
@@ -15,7 +16,6 @@ import { answer } from "../http/answer.ts";
 import { Refused } from "../http/refused.ts";
 import { askAndAnswer, askAndDrain } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { archivedLine } from "./jobs/archived-jobs.ts";
 
 const TAG = "Jobs";
 

@@ -4,6 +4,7 @@ import { dispatchQuery, explainQuery, explanation } from "../../../contract/disp
 import { jobResource, newJobRequest, toNewJob } from "../../../contract/jobs/job.ts";
 import { splitList } from "../../../contract/words/field.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { notArchived } from "../../history/archive/archived-jobs.ts";
 import { answer } from "../../http/answer.ts";
 import { asAsked, newJobHeaders } from "../../http/as-asked.ts";
 import { answerAsRead, idempotencyOf } from "../../http/idempotency.ts";
@@ -11,7 +12,6 @@ import { unwrap } from "../../http/refused.ts";
 import { askAndAnswer } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenantForText } from "../../tenant/tenant.ts";
-import { notArchived } from "./archived-jobs.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";

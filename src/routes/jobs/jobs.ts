@@ -17,6 +17,7 @@ import { jobList, jobListQuery } from "../../../contract/jobs/job-list.ts";
 import { waitQuery } from "../../../contract/words/field.ts";
 import { notFound } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { archivedLine, listArchived, notArchived, orArchived } from "../../history/archive/archived-jobs.ts";
 import { jobOfLine } from "../../history/archive/part.ts";
 import { historyOf } from "../../history/databases.ts";
 import { jobTimeline } from "../../history/jobs.ts";
@@ -30,7 +31,6 @@ import { Refused, unwrap } from "../../http/refused.ts";
 import { ask, askAndDrain } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenantForText, waitForJob } from "../../tenant/tenant.ts";
-import { archivedLine, listArchived, notArchived, orArchived } from "./archived-jobs.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";

@@ -200,7 +200,6 @@ export const EDGE_ROOMS: readonly Room[] = [
       "src/catalog/url-policy.ts",
       "src/catalog",
       "src/routes/docs",
-      "src/routes/jobs",
     ],
     packages: ["yaml", "zod"],
   },

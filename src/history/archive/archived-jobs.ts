@@ -2,16 +2,16 @@
 
 import type { JobListQuery } from "../../../contract/jobs/job-list.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
-import type { ArchivedLine } from "../../history/archive/part.ts";
-import { findInArchive, listArchive } from "../../history/archive/read.ts";
-import { archiveOf } from "../../history/archive/store.ts";
-import { historyOf } from "../../history/databases.ts";
-import type { JobPage } from "../../history/lists/list-jobs.ts";
 import { inTurn } from "../../http/admission.ts";
 import type { AppContext } from "../../http/auth.ts";
 import type { TokenFacts } from "../../http/key-format.ts";
 import { Refused } from "../../http/refused.ts";
 import { callTenant } from "../../tenant/tenant.ts";
+import { historyOf } from "../databases.ts";
+import type { JobPage } from "../lists/list-jobs.ts";
+import type { ArchivedLine } from "./part.ts";
+import { findInArchive, listArchive } from "./read.ts";
+import { archiveOf } from "./store.ts";
 
 /** The caller may read. Null if the archive has no such job, or there is none. */
 export const archivedLine = async (c: AppContext, token: TokenFacts, id: string): Promise<ArchivedLine | null> => {
