@@ -87,7 +87,7 @@ export const jobListQuery = withMetadata({
     .default("created_at")
     .meta({
       description:
-        "without a sign: newest (`created_at`, `finished_at`) or most expensive (`cost_usd`) first; with `-` before the name: oldest or cheapest first. Jobs without the value come last either way. Where more than 250,000 jobs match, those beyond the newest 250,000 may be missing in an order by end or cost (beyond the oldest, where the oldest end comes first): narrow the list with `since` and `until`",
+        "newest or most expensive first; with `-` before the name: oldest or cheapest first. Jobs without the value come last. In an order by end or cost, jobs beyond the 250,000 newest that match may be missing (beyond the oldest, where the oldest end comes first): narrow the list with `since` and `until`",
     }),
   archived: z.enum(["true", "false"]).default("false").meta({
     description:

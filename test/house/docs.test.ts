@@ -85,7 +85,7 @@ it("every problem that an endpoint can answer names the codes that it can have, 
 
 it("the job list says which way each sort goes", () => {
   const sort = document.paths["/api/jobs"]?.get?.parameters.find(({ name }) => name === "sort");
-  expect(sort?.description).toMatch(/without a sign: newest.*with `-` before the name: oldest/);
+  expect(sort?.description).toMatch(/^newest.*with `-` before the name: oldest/);
 });
 
 it("no answer is described by a pronoun", () => {
