@@ -5,10 +5,13 @@ import * as z from "zod";
 import { jobIdParam } from "../../contract/fleet/worker.ts";
 import { json } from "../../contract/words/field.ts";
 import { GONE, OK, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
+import type { JobError } from "../../domain/job/job.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import { invalid } from "../../domain/words/refusal.ts";
-import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
+import { type Followed, gone } from "../../durable-objects/operations/front-door/follow.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
+import { orArchived } from "../history/archive/archived-jobs.ts";
+import type { ArchivedLine } from "../history/archive/part.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
@@ -36,7 +39,7 @@ const event = (type: "status" | "end", job: Followed): string => {
 
 const jobStream = endpoint(
   {
-    ...asks("follow", "stream_gone", "too_many_readers", "history_unavailable"),
+    ...asks("follow", "stream_gone", "too_many_readers", "history_unavailable", "archive_damaged"),
     method: "get",
     lane: "waiting",
     readsJob: true,
@@ -53,7 +56,9 @@ const jobStream = endpoint(
   },
   async (c, { params, token }) => {
     const place = placeOf(c);
-    const job = unwrap(await followJob(c, token, params.id));
+    const following = followJob(c, token, params.id).then(unwrap);
+    const found = await orArchived(c, token, params.id, following);
+    const job = "line" in found ? endOf(found.line) : found.own;
     const headers = headersFor(c.get("requestId"), STREAM_HEADERS);
     const first = await firstChunks(c, token, job, place);
     // A part must not pass for the whole; of a job that failed, its end says more.
@@ -62,6 +67,12 @@ const jobStream = endpoint(
     return new Response(follow(c, token, job, first, place), { headers });
   },
 );
+
+/** All that an archived job's readers get. */
+const endOf = (line: ArchivedLine): Followed => {
+  const { status, assigned_worker: worker, error } = line;
+  return { ...gone(line), status, worker, error: error as JobError | null };
+};
 
 const follow = (
   c: AppContext,

@@ -98,6 +98,9 @@ describe("the archive", () => {
     });
     expect((await ask(world.key, "GET", `/api/jobs/${old}/events`)).body).toEqual(events);
     expect((await ask(world.key, "GET", `/api/jobs/${old}/attempts`)).body).toEqual(attempts);
+    const stream = await fetchFrom(world.key ?? "", `/api/jobs/${old}/stream`);
+    const { status, assigned_worker: worker, lease, error } = before;
+    expect(await stream.text()).toBe(`event: end\ndata: ${JSON.stringify({ status, worker, lease, error })}\n\n`);
     expect((await ask(world.key, "GET", `/api/jobs/${young}`)).body).not.toHaveProperty("archived");
     expect((await world.ok("GET", "/api/cost")).total_usd).toBe(1);
   });
