@@ -6,7 +6,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
-const MODULE = path.resolve(import.meta.dirname, "../../self-host/data-dir.ts");
+const MODULE = path.resolve(import.meta.dirname, "../../self-host/data/data-dir.ts");
 const NOBODY = 65_534;
 const SAYS = `const { dataDirAt, requireWritable } = await import(${JSON.stringify(MODULE)});
 try { requireWritable(dataDirAt(process.argv[1])); console.log("fine"); } catch (error) { console.log(error.message); }`;
