@@ -1,9 +1,9 @@
 // `npm run restore -- <file.tar>`: makes a data folder from an archive of `npm run backup`. Overwrites nothing.
 
-import { existsSync, lchownSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, lchownSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { dataDirAt, dataRoot } from "../self-host/data/data-dir.ts";
+import { dataDirAt, dataRoot, makeFolder } from "../self-host/data/data-dir.ts";
 import { refuseNewerState } from "../self-host/data/written-by.ts";
 import { ExitError } from "../self-host/exit-error.ts";
 import { readArchive } from "./backup/archive.ts";
@@ -50,7 +50,7 @@ async function restore(file: string): Promise<void> {
     throw new ExitError(`${root} is not empty: move it away, or set SERVICE_DATA_DIR to another folder.`);
   const draft = isThere ? path.join(root, DRAFT) : `${root}${DRAFT}`;
   rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  makeFolder(draft);
   try {
     const names = readArchive(path.resolve(file), draft);
     const databases = names.filter((name) => name.endsWith(".sqlite"));

@@ -1,7 +1,7 @@
 // The data folder: its layout, and the lock against a second server. The lock is an open SQLite transaction: the system
 // releases it with the process, also after kill -9, so there are no stale locks and no reused process ids.
 
-import { accessSync, chmodSync, constants, existsSync, mkdirSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
@@ -67,6 +67,22 @@ export const dataDirAt = (root: string): DataDir => {
   };
 };
 
+/**
+ * Makes a folder, private to its owner, and those above it. Node's own recursion never ends where a file system takes no
+ * folders, as `/proc`.
+ */
+export const makeFolder = (folder: string): void => {
+  const isThere = (): boolean => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isThere()) return;
+  makeFolder(path.dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another server's start may have made it.
+    if (!isThere()) throw error;
+  }
+};
+
 export const makeStateFolders = (dir: DataDir): void => {
   for (const folder of [dir.objects, dir.databases, dir.crons]) mkdirSync(folder, { recursive: true, mode: 0o700 });
 };
@@ -89,7 +105,7 @@ export const lockDataDir = async (dir: DataDir): Promise<DatabaseSync> => {
 
 const openLock = (dir: DataDir): DatabaseSync => {
   try {
-    mkdirSync(dir.root, { recursive: true, mode: 0o700 });
+    makeFolder(dir.root);
     chmodSync(dir.root, 0o700);
     const file = path.join(dir.root, "lock.sqlite");
     const lock = new DatabaseSync(file);
