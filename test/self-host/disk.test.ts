@@ -1,13 +1,15 @@
 // What counts as a full disk, and the message of a start that it stops.
 
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { dataDirAt } from "../../self-host/data/data-dir.ts";
 import { diskState, fullDiskError } from "../../self-host/data/disk.ts";
 import { keepProcessCount } from "../../self-host/data/process-count.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
 
+const folder = folderForEachTest();
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
@@ -26,7 +28,7 @@ test.each([
 });
 
 test.each(["0", "-1", "1.5", "65", "1e6", '"2"'])("%s processes are none that a folder can have", (count) => {
-  const dir = dataDirAt(mkdtempSync(path.join(tmpdir(), "signalbox-count-")));
+  const dir = dataDirAt(folder.path);
   mkdirSync(dir.state);
   writeFileSync(dir.processCount, `{"count":${count}}`);
   expect(() => keepProcessCount(dir, undefined)).toThrow("processes.json is damaged");
