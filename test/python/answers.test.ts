@@ -43,6 +43,7 @@ const startBeside = (server: Server, file: string, program: string): Program => 
   writeFileSync(file, program);
   const { port } = server.address() as AddressInfo;
   return startProgram(file, {
+    TMPDIR: path.dirname(file),
     PATH: process.env.PATH,
     PYTHONPATH: path.join(ROOT, "python"),
     PYTHONDONTWRITEBYTECODE: "1",

@@ -55,7 +55,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const run = (command: string, args: string[]): Promise<Record<string, unknown>> =>
   new Promise((resolve, reject) => {
     const PYTHONPATH = [path.join(folder, "stand-ins"), path.join(ROOT, "python")].join(path.delimiter);
-    const env = { PATH: process.env.PATH, PYTHONPATH };
+    const env = { PATH: process.env.PATH, PYTHONPATH, TMPDIR: folder };
     execFile(command, args, { cwd: folder, env, timeout: 20_000 }, (error, out, err) => {
       if (out === "") reject(error ?? new Error(err));
       else resolve(JSON.parse(out));

@@ -59,6 +59,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
     const wheel = path.join(folder, WHEEL_NAME);
     writeFileSync(wheel, new Uint8Array(await (await fetch(`${server.url}/${WHEEL_NAME}`)).arrayBuffer()));
     environment = {
+      TMPDIR: folder,
       PATH: process.env.PATH,
       HOME: folder,
       // A wheel without compiled modules can be imported as it is.
