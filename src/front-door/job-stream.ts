@@ -47,7 +47,7 @@ const jobStream = endpoint(
     tag: "Jobs",
     summary: "Read a job's output while it is written",
     description:
-      'Server-sent events: `chunk` (its data is the runtime\'s event, or `{"text"}`), `status`, `end`. `Last-Event-ID` resumes within the last 1 MiB; further back, or 15 s after the end, it is 410 and the job itself has the result. A stream has at most 16 readers beside the client that asked for it; the next is 429 `too_many_readers`. One that leaves 1 MiB unread is cut. A final job answers with `end` at once, behind what a `Last-Event-ID` has missed.',
+      'Server-sent events: `chunk` (its data is the runtime\'s event, or `{"text"}`), `status`, `end`. `Last-Event-ID` resumes within the last 1 MiB, until 15 s after the end; else it is 410: read the job. It has at most 16 readers beside the client; the next is 429 `too_many_readers`. One that leaves 1 MiB unread is cut. A final job answers with `end` at once, behind what was missed.',
     params: jobIdParam,
     headers: z.object({ "last-event-id": z.string().optional() }),
     answers: {
