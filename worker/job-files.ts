@@ -12,7 +12,7 @@ import { reasonOf } from "./calls/error-causes.ts";
 import type { JobFailure } from "./calls/runtime.ts";
 import type { FileOpener } from "./run-job.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
-import { problemDetail, type SessionSettings } from "./session/session.ts";
+import { mayPass, problemDetail, type SessionSettings } from "./session/session.ts";
 
 /** A file of a job, with a link that lasts as long as the job may. */
 export type LeasedFile = LeasedJob["files"][number];
@@ -127,7 +127,7 @@ const refused = (name: string, status: number, detail: string): JobFailure => {
   if (status === NOT_FOUND && detail.startsWith("route "))
     return notKept(`This coordinator keeps no files of jobs: ${name} has no place to go`, false);
   const said = detail === "" ? `HTTP ${status}` : detail;
-  return notKept(`The coordinator did not take the file ${name}: ${said}`, status === 429 || status >= 500);
+  return notKept(`The coordinator did not take the file ${name}: ${said}`, mayPass(status));
 };
 
 const notKept = (message: string, retryable: boolean): JobFailure => ({ code: "file_not_kept", message, retryable });

@@ -1,12 +1,12 @@
 // Stores a result that no report carries with the coordinator, as it arrives: no process holds it whole.
 
 import { Readable } from "node:stream";
-import { PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS } from "../contract/words/http-status.ts";
+import { PAYLOAD_TOO_LARGE } from "../contract/words/http-status.ts";
 import { reasonOf } from "./calls/error-causes.ts";
 import { type JobFailure, resultTooLarge } from "./calls/runtime.ts";
 import type { ResultStore } from "./run-job.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
-import { problemDetail } from "./session/session.ts";
+import { mayPass, problemDetail } from "./session/session.ts";
 
 export const resultStore = ({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): ResultStore => {
   return async (job, bytes, contentType, signal) => {
@@ -23,8 +23,10 @@ export const resultStore = ({ apiUrl, apiKey }: { apiUrl: string; apiKey: string
       const text = await response.text();
       if (response.ok) return { ok: true, file: (JSON.parse(text) as { file: { id: string; bytes: number } }).file };
       if (response.status === PAYLOAD_TOO_LARGE) return { ok: false, error: resultTooLarge() };
-      const isPassing = response.status === TOO_MANY_REQUESTS || response.status >= 500;
-      return { ok: false, error: notStored(problemDetail(text) || `HTTP ${response.status}`, isPassing) };
+      return {
+        ok: false,
+        error: notStored(problemDetail(text) || `HTTP ${response.status}`, mayPass(response.status)),
+      };
     } catch (error) {
       signal.throwIfAborted();
       // What the runtime did wrong is told as the runtime's failure.

@@ -12,3 +12,4 @@ export const PAYLOAD_TOO_LARGE = 413;
 export const FAILED_DEPENDENCY = 424;
 export const TOO_MANY_REQUESTS = 429;
 export const INTERNAL_SERVER_ERROR = 500;
+export const INSUFFICIENT_STORAGE = 507;

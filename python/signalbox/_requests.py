@@ -32,7 +32,8 @@ class Problem(Exception):
 
     @property
     def is_temporary(self) -> bool:
-        return self.status in (0, 408, 429) or self.status >= 500
+        # 507: it is full until somebody makes room.
+        return self.status in (0, 408, 429) or (self.status >= 500 and self.status != 507)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

@@ -107,6 +107,7 @@ describe.skipIf(lacksPython)("a Python worker", () => {
   it.each([
     ["is lost meanwhile", 409],
     ["is refused", 400],
+    ["has no room", 507],
   ])("tells what a job spent whose long result %s", async (_why, status) => {
     const job = { id: "j1", lease: 1, attempts: 0, prompt: "x", provider: "py" };
     const told = Promise.withResolvers<unknown>();

@@ -8,6 +8,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { coordinatorFiles, type FileBytes, receiveFiles } from "../../worker/job-files.ts";
+import { resultStore } from "../../worker/store-result.ts";
 import { assignedJob } from "./job-fixture.ts";
 
 type Asked = { method: string; url: string; key: string | undefined; body: string };
@@ -81,9 +82,25 @@ test.each([
   ],
   [409, "lease 3 is over", "The coordinator did not take the file a b.txt: lease 3 is over", false],
   [503, "later", "The coordinator did not take the file a b.txt: later", true],
+  [507, "it is full", "The coordinator did not take the file a b.txt: it is full", false],
 ])("a refusal with %i says why", async (status, detail, message, retryable) => {
   answer = { status, body: JSON.stringify({ detail }) };
   expect(await send(Buffer.from("hi"))).toEqual({ ok: false, error: { code: "file_not_kept", message, retryable } });
+});
+
+test.each([
+  [409, false],
+  [429, true],
+  [503, true],
+  [507, false],
+])("a long result that is refused with %i is tried again only if that may pass", async (status, retryable) => {
+  answer = { status, body: JSON.stringify({ detail: "no" }) };
+  async function* bytes() {
+    yield Buffer.from('"x"');
+  }
+  const stored = await resultStore({ apiUrl: at(), apiKey: "k" })(jobWith([]), bytes(), "application/json", never);
+  const message = "The coordinator did not take the result: no";
+  expect(stored).toEqual({ ok: false, error: { code: "result_not_stored", message, retryable } });
 });
 
 test("an output that cannot be read fails its job, and not the worker", async () => {

@@ -2,6 +2,7 @@
 // not know which one it has.
 
 import type { CoordinatorMessage, WorkerMessage } from "../../contract/socket.ts";
+import { INSUFFICIENT_STORAGE, INTERNAL_SERVER_ERROR, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 
 export type { CoordinatorMessage, WorkerMessage };
 
@@ -66,6 +67,10 @@ export const explainRefusal = (
   if (status === 410) return `set SERVICE_API_URL to the new address${said}`;
   return `${settings.apiUrl} redirects to ${location ?? "another address"}: set SERVICE_API_URL to the coordinator's own address`;
 };
+
+/** Whether the coordinator may take the same soon; it is full until somebody makes room. */
+export const mayPass = (status: number): boolean =>
+  status === TOO_MANY_REQUESTS || (status >= INTERNAL_SERVER_ERROR && status !== INSUFFICIENT_STORAGE);
 
 /** The `detail` or `title` of a problem document, or an empty text. */
 export const problemDetail = (body: string): string => {
