@@ -212,12 +212,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: ({ maxGb }) =>
       `this tenant stores its ${maxGb} GB: shorten history.keep_days, or ask the operator for a larger max_gb. Nothing was changed`,
   },
-  insufficient_quota: {
-    status: 429,
-    title: "Insufficient quota",
-    detail: ({ detail }) => detail,
-    retryAfter: seconds,
-  },
+  insufficient_quota: { status: 429, title: "Insufficient quota", detail: ({ detail }) => detail },
   model_not_found: {
     status: 404,
     title: "Model not found",

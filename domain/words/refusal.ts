@@ -96,7 +96,7 @@ export type Refusal =
     }
   | { readonly code: "too_many_groups"; readonly limit: number; readonly retryAfterSeconds: number }
   | { readonly code: "tenant_full"; readonly maxGb: number }
-  | { readonly code: "insufficient_quota"; readonly detail: string; readonly retryAfterSeconds: number }
+  | { readonly code: "insufficient_quota"; readonly detail: string }
   | { readonly code: "model_not_found"; readonly model: string; readonly known: readonly string[] }
   | { readonly code: "api_not_offered"; readonly api: Api }
   | { readonly code: "unsupported_parameter"; readonly parameter: string; readonly detail: string }

@@ -171,7 +171,7 @@ const refuseOverMoney = (
       if (spent < limitNano) continue;
       const spentOf = `${usdFromNano(spent)} of the ${usdFromNano(limitNano)} USD that it may spend a ${period}`;
       const detail = `${who} has spent ${spentOf}; it resets at ${new Date(toAt).toISOString()}`;
-      return err({ code: "insufficient_quota", detail, retryAfterSeconds: (toAt - turn.nowAt) / 1000 });
+      return err({ code: "insufficient_quota", detail });
     }
   }
   return ok(null);

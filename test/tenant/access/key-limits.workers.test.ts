@@ -1,7 +1,6 @@
 // The limits of a key on tokens and on waiting jobs, and the limits of each person that it is used for.
 
 import { expect, it } from "vitest";
-import { DAY_MS } from "../../../domain/words/duration.ts";
 import { MAX_USERS_A_KEY } from "../../../durable-objects/steps/key-limits.ts";
 import { type Client, restart } from "../../support/workerd/client.ts";
 import { CHAT, chat, fakeWorker, post as postDoor } from "../../support/workerd/fake-worker.ts";
@@ -125,10 +124,7 @@ it("a person's money of a day ends", async () => {
   const { jobs } = await world.ok("POST", "/api/workers/w/claim", {});
   const { id, lease } = jobs[0];
   await world.ok("POST", `/api/jobs/${id}/complete`, { lease, result: "x", cost_usd: 1.5 });
-  const untilMidnight = DAY_MS - (Date.now() % DAY_MS);
-  const refused = await post(key, { fairness_key: "ann" });
-  expect(Math.abs(refused.after - untilMidnight / 1000)).toBeLessThan(10);
-  expect(refused).toMatchObject({
+  expect(await post(key, { fairness_key: "ann" })).toMatchObject({
     status: 429,
     code: "insufficient_quota",
     detail: expect.stringMatching(
