@@ -2,6 +2,7 @@
 // end.
 
 import { isObject } from "../../contract/text/json-object.ts";
+import { entryOf } from "../../contract/words/values.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { Json } from "../../domain/words/json.ts";
 
@@ -66,43 +67,67 @@ const messageEvents = (answer: Fields): string => {
   ].join("");
 };
 
-/** What an item does not have yet when it begins. */
-const begunOf = ({ type }: Fields): Fields => (type === "function_call" ? { arguments: "" } : { content: [] });
+/** Of an item: the field that its call's events bring, and their name. */
+const CALLS: Readonly<Record<string, readonly [string, string]>> = {
+  function_call: ["arguments", "function_call_arguments"],
+  custom_tool_call: ["input", "custom_tool_call_input"],
+};
+
+/** The lists of an item: the name of their parts' events, and of a part's place. */
+const LISTS = [
+  ["summary", "reasoning_summary_part", "summary_index"],
+  ["content", "content_part", "content_index"],
+] as const;
+
+/** Of a part: the field that its events bring, and their name. */
+const PARTS: Readonly<Record<string, readonly [string, string]>> = {
+  output_text: ["text", "output_text"],
+  refusal: ["refusal", "refusal"],
+  reasoning_text: ["text", "reasoning_text"],
+  summary_text: ["text", "reasoning_summary_text"],
+};
 
 /** There is no event for a cancelled response: its last one has that status in it. */
 const LAST_EVENTS: Readonly<Record<string, string>> = {
-  incomplete: "response.incomplete",
-  failed: "response.failed",
-  cancelled: "response.failed",
+  incomplete: "incomplete",
+  failed: "failed",
+  cancelled: "failed",
 };
 
 const responseEvents = (response: Fields): string => {
-  let sequence = 0;
-  const event = (type: string, more: Fields): string => {
-    const text = named({ type, sequence_number: sequence, ...more });
-    sequence += 1;
-    return text;
+  const texts: string[] = [];
+  const tell = (type: string, more: Fields): void => {
+    texts.push(named({ type: `response.${type}`, sequence_number: texts.length, ...more }));
   };
-  const begun = { ...response, status: "in_progress", output: [] };
-  const texts = [event("response.created", { response: begun })];
+  /** A text at its place, in one piece. */
+  const say = ([field, name]: readonly [string, string], at: Fields, of: Fields): void => {
+    const said = of[field] ?? "";
+    tell(`${name}.delta`, { ...at, delta: said });
+    tell(`${name}.done`, { ...at, [field]: said });
+  };
+  const begun = { ...response, status: "in_progress", output: [], error: null, incomplete_details: null, usage: null };
+  tell("created", { response: begun });
+  tell("in_progress", { response: begun });
   for (const [index, item] of list(response.output).entries()) {
-    texts.push(event("response.output_item.added", { output_index: index, item: { ...item, ...begunOf(item) } }));
-    if (item.type === "function_call") {
-      const at = { item_id: item.id ?? null, output_index: index };
-      texts.push(event("response.function_call_arguments.delta", { ...at, delta: item.arguments ?? "" }));
-      texts.push(event("response.function_call_arguments.done", { ...at, arguments: item.arguments ?? "" }));
-    }
-    for (const [part, content] of list(item.content).entries()) {
-      const at = { item_id: item.id ?? null, output_index: index, content_index: part };
-      if (content.type !== "output_text") continue;
-      texts.push(event("response.content_part.added", { ...at, part: { ...content, text: "" } }));
-      texts.push(event("response.output_text.delta", { ...at, delta: content.text ?? "" }));
-      texts.push(event("response.output_text.done", { ...at, text: content.text ?? "" }));
-      texts.push(event("response.content_part.done", { ...at, part: content }));
-    }
-    texts.push(event("response.output_item.done", { output_index: index, item }));
+    const at = { item_id: item.id ?? null, output_index: index };
+    const call = entryOf(CALLS, String(item.type));
+    const empty: Fields = call === undefined ? {} : { [call[0]]: "" };
+    for (const [name] of LISTS) if (name in item) empty[name] = [];
+    if ("status" in item) empty.status = "in_progress";
+    tell("output_item.added", { output_index: index, item: { ...item, ...empty } });
+    if (call !== undefined) say(call, at, item);
+    for (const [name, part, place] of LISTS)
+      for (const [n, one] of list(item[name]).entries()) {
+        const text = entryOf(PARTS, String(one.type));
+        if (text === undefined) continue;
+        const there = { ...at, [place]: n };
+        tell(`${part}.added`, { ...there, part: { ...one, [text[0]]: "" } });
+        say(text, there, one);
+        tell(`${part}.done`, { ...there, part: one });
+      }
+    tell("output_item.done", { output_index: index, item });
   }
-  texts.push(event(LAST_EVENTS[String(response.status)] ?? "response.completed", { response }));
+  tell(LAST_EVENTS[String(response.status)] ?? "completed", { response });
   return texts.join("");
 };
 

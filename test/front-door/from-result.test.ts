@@ -105,3 +105,50 @@ test.each([
   expect(types.at(-1)).toBe(`response.${status}`);
   expect(types).toContain("response.function_call_arguments.done");
 });
+
+test("a response's events are those of OpenAI, in its order, and no item is without its words", async () => {
+  const reasoning = {
+    type: "reasoning",
+    id: "r",
+    summary: [{ type: "summary_text", text: "short" }],
+    content: [{ type: "reasoning_text", text: "long" }],
+  };
+  const refused = { ...item(""), id: "n", content: [{ type: "refusal", refusal: "no" }] };
+  const custom = { type: "custom_tool_call", id: "p", call_id: "d", name: "patch", input: "*** Begin" };
+  const output = [reasoning, item("hi"), refused, functionCall, custom];
+  const error = { code: "server_error", message: "it ended" };
+  const response = { id: "r", object: "response", created_at: 1, model: "m1", status: "failed", error, output };
+  const { openai } = clientsOf("responses", { ...response, usage: { input_tokens: 1, output_tokens: 2 } });
+  const events: Record<string, Json>[] = [];
+  for await (const event of await openai.responses.create({ model: "m1", input: "hello", stream: true }))
+    events.push(event as unknown as Record<string, Json>);
+  const text = (name: string) => [`${name}.delta`, `${name}.done`];
+  const part = (name: string) => ["content_part.added", ...text(name), "content_part.done"];
+  const told = (...types: string[]) => ["output_item.added", ...types, "output_item.done"];
+  expect(events.map(({ type }) => String(type).slice("response.".length))).toEqual([
+    "created",
+    "in_progress",
+    ...told(
+      "reasoning_summary_part.added",
+      ...text("reasoning_summary_text"),
+      "reasoning_summary_part.done",
+      ...part("reasoning_text"),
+    ),
+    ...told(...part("output_text")),
+    ...told(...part("refusal")),
+    ...told(...text("function_call_arguments")),
+    ...told(...text("custom_tool_call_input")),
+    "failed",
+  ]);
+  expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
+  expect(events.flatMap(({ delta }) => delta ?? [])).toEqual(["short", "long", "hi", "no", "{}", "*** Begin"]);
+  const begun = { status: "in_progress", output: [], error: null, usage: null };
+  expect(events[0]?.response).toMatchObject(begun);
+  expect(events.flatMap(({ type, item: added }) => (type === "response.output_item.added" ? [added] : []))).toEqual([
+    { ...reasoning, summary: [], content: [] },
+    { ...item("hi"), status: "in_progress", content: [] },
+    { ...refused, status: "in_progress", content: [] },
+    { ...functionCall, status: "in_progress", arguments: "" },
+    { ...custom, input: "" },
+  ]);
+});
