@@ -57,12 +57,12 @@ const blockEvents = (block: Fields, index: number): string => {
 };
 
 const messageEvents = (answer: Fields): string => {
-  const { content, stop_reason: reason = null, stop_sequence: sequence = null, usage = null } = answer;
-  const begun = { ...answer, content: [], stop_reason: null, stop_sequence: null };
+  const { content, stop_reason = null, stop_sequence = null, stop_details = null, usage = null } = answer;
+  const begun = { ...answer, content: [], stop_reason: null, stop_sequence: null, stop_details: null };
   return [
     named({ type: "message_start", message: begun }),
     ...list(content).map(blockEvents),
-    named({ type: "message_delta", delta: { stop_reason: reason, stop_sequence: sequence }, usage }),
+    named({ type: "message_delta", delta: { stop_reason, stop_sequence, stop_details }, usage }),
     named({ type: "message_stop" }),
   ].join("");
 };

@@ -66,6 +66,13 @@ test("a message's blocks, reason to stop and usage", async () => {
   expect(await streamed.text).toBe("hi");
 });
 
+test("why a message was refused", async () => {
+  const stop_details = { type: "refusal", category: "cyber", explanation: "no" };
+  const refused = { ...message, content: [], stop_reason: "refusal", stop_details };
+  const { anthropic } = clientsOf("messages", refused);
+  expect(await anthropic.messages.stream({ ...asked, max_tokens: 9 }).finalMessage()).toMatchObject(refused);
+});
+
 const item = (text: string) => ({
   type: "message",
   id: "i",
