@@ -136,6 +136,9 @@ const imageEvents = (type: string, { data: images, ...answer }: Fields): string 
     .map((image) => named({ ...answer, ...image, type }))
     .join("");
 
+const transcriptEvents = (answer: Fields): string =>
+  `${named({ type: "transcript.text.delta", delta: answer.text ?? "" })}${named({ ...answer, type: "transcript.text.done" })}`;
+
 const EVENTS: Readonly<Record<Api, (answer: Fields, wantsUsage: boolean) => string>> = {
   "chat/completions": chatEvents,
   completions: completionEvents,
@@ -143,8 +146,8 @@ const EVENTS: Readonly<Record<Api, (answer: Fields, wantsUsage: boolean) => stri
   rerank: (answer) => data(answer),
   "images/generations": (answer) => imageEvents("image_generation.completed", answer),
   "images/edits": (answer) => imageEvents("image_edit.completed", answer),
-  "audio/transcriptions": (answer) => named({ ...answer, type: "transcript.text.done" }),
-  "audio/translations": (answer) => named({ ...answer, type: "transcript.text.done" }),
+  "audio/transcriptions": transcriptEvents,
+  "audio/translations": transcriptEvents,
   "audio/speech": (answer) => named({ ...answer, type: "speech.audio.done" }),
   messages: messageEvents,
   "messages/count_tokens": (answer) => data(answer),

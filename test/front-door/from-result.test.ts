@@ -73,6 +73,18 @@ test("why a message was refused", async () => {
   expect(await anthropic.messages.stream({ ...asked, max_tokens: 9 }).finalMessage()).toMatchObject(refused);
 });
 
+test("a transcript's words, for a client that writes them as they come", async () => {
+  const { openai } = clientsOf("audio/transcriptions", { text: "hello sound" });
+  const file = new File(["sound"], "sound.wav");
+  const events = await openai.audio.transcriptions.create({ model: "m1", file, stream: true });
+  const told = [];
+  for await (const event of events) told.push(event);
+  expect(told).toEqual([
+    { type: "transcript.text.delta", delta: "hello sound" },
+    { type: "transcript.text.done", text: "hello sound" },
+  ]);
+});
+
 const item = (text: string) => ({
   type: "message",
   id: "i",
