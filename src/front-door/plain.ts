@@ -7,6 +7,7 @@ import type { DoorError } from "../../contract/front-door/dialect.ts";
 import { namedAnswer } from "../../contract/front-door/response.ts";
 import { within } from "../../contract/text/within.ts";
 import type { StoredResponse } from "../../domain/front-door/stored-response.ts";
+import { clientClosed } from "../../domain/job/job-error.ts";
 import { BYTE_APIS } from "../../domain/words/api.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
@@ -36,7 +37,8 @@ const WAITING_COMMITS = 9;
 const LINE_FEED_MS = 5_000;
 const JSON_TYPE = "application/json";
 
-export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: AskedRequest): Promise<Response> => {
+export const answerPlain = async (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> => {
+  const { asking } = request;
   const startedAt = Date.now();
   const client = watchClient(c, token, asking.id ?? "");
   const asked = unwrap(await askTenant(c.env, token, asking, { until: "final", commits: COMMITS }));
@@ -65,6 +67,9 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
     return new Response(lineFeedsThen(c, ending, bodyOf, client.stop), { headers });
   }
   client.stop();
+  // The client that asked first left, which leaves nothing behind; this one still waits.
+  const isAnothers = asked.isReplayed && ended.error?.code === clientClosed.code && asking.input !== null;
+  if (isAnothers && !client.signal.aborted) return answerPlain(c, token, request);
   if (ended.status !== "completed") return failureResponse(c, asking.api, ended, headersOf(ended));
   const answer = await bodyOfAnswer(c, token, ended, asking.idempotency !== null, asked.response);
   if (answer === null || (asked.isReplayed && answer.body === "null"))

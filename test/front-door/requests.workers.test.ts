@@ -196,6 +196,23 @@ describe("a request that is not streamed", () => {
     expect((await post(world.key, CHAT, chat(), headers)).headers.get("idempotency-replayed")).toBe("true");
   });
 
+  it("is made anew for a client that repeats it, when the client that asked first leaves", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const ask = () => post(world.key, CHAT, chat(), { "idempotency-key": "k" });
+    const left = ask();
+    const job = await worker.nextJob();
+    const stays = ask();
+    await scheduler.wait(200);
+    await runInDurableObject(world.stub, (tenant) => tenant.readerGone(job.id, job.lease, false));
+    expect((await left).status).toBe(499);
+    const again = await worker.nextJob();
+    worker.complete(again, chatAnswer("hello"));
+    const { status, headers, whole } = await stays;
+    expect([status, headers.get("x-signalbox-job")]).toEqual([200, again.id]);
+    expect(JSON.parse(await whole)).toEqual(chatAnswer("hello"));
+  });
+
   it("leaves nothing behind of a body over 1 MiB that it answers again", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
