@@ -1,6 +1,7 @@
 // The models of an alias, or of a request's own list: a model that cannot answer leaves the job to the next, at once
 // and at no cost of an attempt, as long as the client has received nothing.
 
+import { isModelMissing } from "../fleet/missing-model.ts";
 import { type Decision, type Job, type JobError, jobEvent } from "./job.ts";
 import type { ModelChoice, Tried } from "./job-facts.ts";
 import { requeueJob } from "./queue-place.ts";
@@ -22,8 +23,11 @@ const UNAVAILABLE = new Set([
 ]);
 
 /** Whether another model may answer what this one did not. */
-export const isForTheNext = ({ code, status = 0 }: JobError): boolean =>
-  status === PAYMENT_REQUIRED || status === TOO_MANY_REQUESTS || status >= FIRST_SERVER_ERROR || UNAVAILABLE.has(code);
+export const isForTheNext = (error: JobError): boolean => {
+  const { code, status = 0 } = error;
+  if (status === PAYMENT_REQUIRED || status === TOO_MANY_REQUESTS || status >= FIRST_SERVER_ERROR) return true;
+  return UNAVAILABLE.has(code) || isModelMissing(error);
+};
 
 /** The job with its next model; `settled`: its worker reported the failure. */
 export const askNext = (

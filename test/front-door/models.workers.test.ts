@@ -144,6 +144,31 @@ describe("a request for a model", () => {
     expect((await world.get("/v1/models")).body.data.map(({ id }: { id: string }) => id)).toEqual(["m2"]);
   });
 
+  it("goes to the next model of its list where nobody else has it, also the first time", async () => {
+    const world = await newWorld();
+    const own = await fakeWorker(world, listing("own"));
+    const other = await fakeWorker(world, listing("other", "m2", "m3"));
+    await world.ok("PUT", "/config", { front_door: { aliases: { fast: [{ model: "m2" }, { model: "m3" }] } } });
+    const answer = post(world.key, CHAT, chat({ model: "fast" }));
+    const first = await Promise.race([own.nextJob(), other.nextJob()]);
+    const holders = first.assigned_worker === "own" ? [own, other] : [other, own];
+    holders[0]?.fail(first, MISSING);
+    // Another worker of the same model comes before another model.
+    const second = await holders[1]?.nextJob();
+    expect([second?.id, second?.model]).toEqual([first.id, "m2"]);
+    holders[1]?.fail(second ?? {}, MISSING);
+    const third = await other.nextJob();
+    expect([third.id, third.model, third.attempts]).toEqual([first.id, "m3", 0]);
+    other.complete(third, chatAnswer("hi"));
+    const { status, headers } = await answer;
+    expect([status, headers.get("x-signalbox-model"), headers.get("x-signalbox-fallback")]).toEqual([
+      200,
+      "m3",
+      "true",
+    ]);
+    expect((await world.ok("GET", `/api/jobs/${first.id}`)).tried).toMatchObject([{ model: "m2", code: MISSING.code }]);
+  });
+
   it("goes to the next model of its list that has room once it has waited as long as it may for the one before", async () => {
     const world = await newWorld();
     const own = await fakeWorker(world, { instance: "own", concurrency: 1, models: ["m1"] });

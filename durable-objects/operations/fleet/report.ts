@@ -221,8 +221,10 @@ export const fail = (
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
   const heard = heardFirst(turn, job, request);
-  const failed = failJob(heard.job, request.lease, report, failurePolicy(turn, job, request.error), turn.nowAt);
-  const next = failed.ok && failed.value.job !== job ? nextChoice(turn, heard.job, request.error) : null;
+  const policy = failurePolicy(turn, job, request.error);
+  const failed = failJob(heard.job, request.lease, report, policy, turn.nowAt);
+  const isForOthers = !failed.ok || failed.value.job === job || policy.isModelElsewhere;
+  const next = isForOthers ? null : nextChoice(turn, heard.job, request.error);
   const decided = failed.ok && next !== null ? ok({ ...failed.value, ...next }) : failed;
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);

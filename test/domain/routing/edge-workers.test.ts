@@ -112,6 +112,8 @@ describe("a list of models", () => {
     [{ code: "quota_exhausted", status: 402 }, true],
     [{ code: "overloaded", status: 503 }, true],
     [{ code: "runtime_unreachable" }, true],
+    [{ code: "model_not_found", status: 404 }, true],
+    [{ code: "not_found_error", status: 404, message: "model 'm1' not found" }, true],
     [{ code: "invalid_request", status: 400 }, false],
     [{ code: "context_length", status: 400 }, false],
     [{ code: "result_too_large" }, false],
