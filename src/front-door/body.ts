@@ -9,7 +9,7 @@ import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
 import { decoded, joined, LONG_CHARS, parseJson, readChunks, refuseOtherMedia, STEP_CHARS } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
-import { JsonOutline, type Span } from "./json-outline.ts";
+import { JsonOutline, type Member, type Span } from "./json-outline.ts";
 import type { Body } from "./prompt.ts";
 
 export const MAX_DOOR_BODY_BYTES: number = 32 * 1024 * 1024;
@@ -31,7 +31,15 @@ const WHOLE_MEMBERS = [
   "tools",
 ] as const;
 /** Those whose meaning here must be their meaning at the runtime. */
-const HEEDED_MEMBERS = [...CHANGED_MEMBERS, ...WHOLE_MEMBERS, "input", "stream", "conversation", "models"] as const;
+const HEEDED_MEMBERS = [
+  ...CHANGED_MEMBERS,
+  ...WHOLE_MEMBERS,
+  "input",
+  "stream",
+  "conversation",
+  "models",
+  "edge",
+] as const;
 /** Of more bytes nobody reads metadata, and no response repeats a member. */
 const MAX_WHOLE_BYTES = 64 * 1024;
 /** Tools of more bytes stand for their conversation by how they begin. */
@@ -41,7 +49,7 @@ export type Changes = Readonly<Partial<Record<(typeof CHANGED_MEMBERS)[number], 
 
 export interface LargeBody {
   readonly chunks: readonly Uint8Array[];
-  readonly members: ReadonlyMap<string, Span>;
+  readonly members: ReadonlyMap<string, Member>;
 }
 
 export interface DoorBody {
@@ -81,12 +89,9 @@ const readSmall = async (c: AppContext, tenant: string, chunks: readonly Uint8Ar
   return mustStayBytes(text, body) ? outlined(c, tenant, chunks) : { body, large: null };
 };
 
-/**
- * A small body with numbers that a parser changes; but what only the coordinator reads can be left out of an object
- * alone.
- */
+/** A small body with numbers that a parser changes; but a list of models is read of an object alone. */
 const mustStayBytes = (text: string, body: Body): boolean =>
-  isTooLongWritten(text, body) || (body.models === undefined && body.edge === undefined && losesDigits(text));
+  isTooLongWritten(text, body) || (body.models === undefined && losesDigits(text));
 
 /** Of `1e20` with its comma: 22 characters from 5. */
 const GROWS_AT_MOST = 5;
@@ -164,7 +169,7 @@ interface Edit extends Span {
   readonly text: string;
 }
 
-/** The bytes with some members changed; a member that is missing is added. */
+/** The bytes with some members changed, and without what is for the coordinator; a member that is missing is added. */
 export const withChanges = ({ chunks, members }: LargeBody, changes: Changes): Uint8Array[] => {
   const start = afterBrace(chunks);
   const edits = Object.entries(changes).map(([name, value]): Edit => {
@@ -172,6 +177,8 @@ export const withChanges = ({ chunks, members }: LargeBody, changes: Changes): U
     if (span !== undefined) return { ...span, text: JSON.stringify(value) };
     return { from: start, to: start, text: `${JSON.stringify(name)}:${JSON.stringify(value)},` };
   });
+  const ours = members.get("edge");
+  if (ours !== undefined) edits.push({ ...ours.whole, text: "" });
   const encoder = new TextEncoder();
   const pieces: Uint8Array[] = [];
   let at = 0;

@@ -31,10 +31,16 @@ const UNICODE_ESCAPE = 0x75;
 const HEX_DIGITS = 4;
 const SIMPLE_ESCAPES: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)));
 
-/** Where a member's value stands in the body, in bytes; it may end with white space. */
+/** A stretch of the body, in bytes. */
 export interface Span {
   readonly from: number;
   readonly to: number;
+}
+
+/** Where a member's value stands, which may end with white space. */
+export interface Member extends Span {
+  /** What to leave out for the body to be without the member: its name, its value and a comma. */
+  readonly whole: Span;
 }
 
 const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
@@ -46,7 +52,7 @@ const refuse = (what: string): never => {
 
 export class JsonOutline {
   /** The top-level members that were looked for. */
-  readonly members = new Map<string, Span>();
+  readonly members = new Map<string, Member>();
   readonly #wanted: ReadonlySet<string>;
   readonly #utf8 = new TextDecoder("utf-8", STRICT);
   readonly #kept: Uint8Array[] = [];
@@ -72,6 +78,8 @@ export class JsonOutline {
   /** At the top level: the name being read or just read; null where a name cannot stand. */
   #name: string | null = null;
   #valueFrom = -1;
+  /** Behind the brace or the comma before that name. */
+  #memberFrom = 0;
 
   constructor(wanted: readonly string[]) {
     this.#wanted = new Set(wanted);
@@ -212,11 +220,11 @@ export class JsonOutline {
   #readMark(byte: number, place: number): void {
     this.#tally.mark(byte);
     if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
-      if (this.#tally.depth === 1) this.#name = "";
+      if (this.#tally.depth === 1) this.#beginMember(place);
     } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
-      if (this.#tally.depth === 0) this.#endMember(place);
+      if (this.#tally.depth === 0) this.#endMember({ from: this.#memberFrom - 1, to: place });
     } else if (byte === COMMA) {
-      if (this.#tally.depth === 1) this.#endMember(place);
+      if (this.#tally.depth === 1) this.#endMember({ from: this.#memberFrom, to: place + 1 }, place);
     } else if (byte === COLON && this.#tally.depth === 1 && this.#valueFrom < 0) this.#valueFrom = place + 1;
   }
 
@@ -229,14 +237,19 @@ export class JsonOutline {
   }
 
   /** Two members of one name would mean one thing here and another at the runtime. */
-  #endMember(to: number): void {
+  #endMember(whole: Span, to = whole.to): void {
     const name = plainName(this.#name ?? "");
     if (this.#valueFrom >= 0 && name !== null && this.#wanted.has(name)) {
       if (this.members.has(name)) throw new Refused(invalid(name, "is given more than once"));
-      this.members.set(name, { from: this.#valueFrom, to });
+      this.members.set(name, { from: this.#valueFrom, to, whole });
     }
+    this.#beginMember(to);
+  }
+
+  #beginMember(place: number): void {
     this.#name = "";
     this.#valueFrom = -1;
+    this.#memberFrom = place + 1;
   }
 }
 

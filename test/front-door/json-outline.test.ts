@@ -56,6 +56,22 @@ describe("the outline of a body", () => {
     }
   });
 
+  it.each([
+    ['{"edge":true,"model":"m1"}', '{"model":"m1"}'],
+    ['{"model":"m1","edge":false}', '{"model":"m1"}'],
+    ['{"a":[1,{"edge":1}] , "\\u0065dge" : {"b":[1,2]} , "model":"m1"}', '{"a":[1,{"edge":1}] , "model":"m1"}'],
+    ['{"model":"m1" , "edge" : null }', '{"model":"m1" }'],
+  ])("says what to leave out for a body to be without a member: %s", (body, without) => {
+    for (const chunkBytes of [1, 4, 100]) {
+      const outline = new JsonOutline(["edge"]);
+      const bytes = new TextEncoder().encode(body);
+      for (let at = 0; at < bytes.length; at += chunkBytes) outline.push(bytes.subarray(at, at + chunkBytes));
+      const { from, to } = outline.members.get("edge")?.whole ?? { from: 0, to: 0 };
+      const left = body.slice(0, from) + body.slice(to);
+      expect(JSON.parse(left)).toEqual(JSON.parse(without));
+    }
+  });
+
   it("finds a member whose name is written with escapes", () => {
     expect(outlineOf('{"mod\\u0065l" : "m1" }', 3).members).toEqual({ model: "m1" });
   });

@@ -142,6 +142,28 @@ describe("a body over 1 MiB", () => {
     await stateless;
   });
 
+  it("reaches its worker without what is for the coordinator, wherever that stands", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const headers = { authorization: `Bearer ${world.key}`, "content-type": "application/json" };
+    const rest = `"stream" : true, "model":"m1", "messages": [], "filling": "${filling}"`;
+    for (const sent of [
+      `{"edge":false,${rest}}`,
+      `{${rest} , "edge": true }`,
+      `{"seed": 12345678901234567891, "edge":false, "model":"m1"}`,
+    ]) {
+      const answering = edgeFetch(`${ORIGIN}${CHAT}`, { method: "POST", headers, body: sent });
+      const job = await worker.nextJob();
+      expect(job.edge).toBe(!sent.includes("false"));
+      const text = await (await edgeFetch(`${ORIGIN}${job.input_url}`, { headers })).text();
+      expect(JSON.parse(text)).not.toHaveProperty("edge");
+      expect(JSON.parse(text)).toMatchObject({ model: "m1" });
+      expect(text.includes("12345678901234567891")).toBe(sent.includes("seed"));
+      worker.fail(job, { code: "enough", retryable: false });
+      await answering;
+    }
+  });
+
   it("belongs to the conversation of its tools by how these begin, if they are very long", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
