@@ -89,6 +89,8 @@ export const readLine = (
     return fault("missing_model", `body.model must be a name of at most ${MAX_MODEL_CHARS} characters`, "body.model");
   if (stream !== undefined && stream !== null && stream !== false)
     return fault("stream_not_supported", "a batch has no streams: leave out body.stream", "body.stream");
+  if (typeof (body.edge ?? true) !== "boolean")
+    return fault("unsupported_parameter", "body.edge must be true or false", "body.edge");
   const following = url === RESPONSES ? followingOf(body) : undefined;
   if (following !== undefined)
     return fault(

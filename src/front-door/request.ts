@@ -150,6 +150,13 @@ const userOf = (c: AppContext, body: Body): string | null => {
   return fitting.success ? fitting.data : null;
 };
 
+/** Whether the request may go to a hosted provider. A form has only texts. */
+const edgeOf = ({ edge }: Body): boolean => {
+  const told = String(edge ?? true);
+  if (told !== "true" && told !== "false") throw new Refused(invalid("edge", "must be true or false"));
+  return told === "true";
+};
+
 /** Fields that are meant for the coordinator, and would be refused by a runtime. */
 const withoutOurs = ({ models: _models, edge: _edge, ...body }: Body): Body => body;
 
@@ -208,7 +215,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     model: model.data,
     prompt: promptOf(api, body),
     others: othersOf(body, large !== null),
-    edge: body.edge !== false && !isKeptFromEdge(c),
+    edge: edgeOf(body) && !isKeptFromEdge(c),
     input: large === null ? inputOf(body, changes) : null,
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
     session: sessionText === null ? null : await digestBy(c.env.HOME, sessionText),

@@ -153,6 +153,7 @@ it("names what is wrong with each line, and runs none", async () => {
     line("e", { stream: true }),
     "",
     "[]",
+    line("f", { edge: "off" }),
   ];
   const batch = await whenEnded(openai, (await begin(openai, lines)).id);
   expect(batch.status).toBe("failed");
@@ -165,6 +166,7 @@ it("names what is wrong with each line, and runs none", async () => {
     ["missing_model", 7],
     ["stream_not_supported", 8],
     ["invalid_json_line", 10],
+    ["unsupported_parameter", 11],
   ]);
   expect(batch.errors?.data?.find(({ code }) => code === "missing_model")?.message).toBe("body.model is missing");
   expect(worker.jobs).toEqual([]);

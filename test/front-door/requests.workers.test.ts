@@ -288,6 +288,26 @@ describe("a request that is not streamed", () => {
     expect((await world.get("/v1/nothing")).body.error.type).toBe("not_found_error");
   });
 
+  it("says in its body whether it may go to a hosted provider: another word is refused, not overheard", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    for (const edge of ["no", 0, [], "off"]) {
+      const refused = await post(world.key, CHAT, chat({ edge }));
+      expect([refused.status, JSON.parse(await refused.whole).error.param]).toEqual([400, "edge"]);
+    }
+    for (const [edge, mayGo] of [
+      [false, false],
+      [true, true],
+      [null, true],
+    ] as const) {
+      const answering = post(world.key, CHAT, chat({ edge }));
+      const job = await worker.nextJob();
+      expect([job.edge, job.input.edge]).toEqual([mayGo, undefined]);
+      worker.complete(job, chatAnswer("hello"));
+      expect((await answering).status).toBe(200);
+    }
+  });
+
   it("has tokens counted by a worker that offers it, also where that worker is full now", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world, { apis: [...APIS, "messages/count_tokens"], concurrency: 1 });
