@@ -2,6 +2,7 @@
 // schemas and refusals are those of the API and are not repeated here.
 
 import type { AppContext } from "../http/auth.ts";
+import { EDGE_HEADER, USER_HEADER } from "../http/header-value.ts";
 
 /** Answers a request as if it came from outside. */
 export type Serve = (request: Request, c: AppContext) => Promise<Response> | Response;
@@ -13,8 +14,18 @@ export interface ToolAnswer {
 
 export type Ask = (method: "GET" | "POST", path: string, body?: object) => Promise<ToolAnswer>;
 
-/** The headers that identify the caller and the page that a browser's session is used from. */
-const PASSED_ON = ["authorization", "x-api-key", "cookie", "origin", "sec-fetch-site", "host", "traceparent"];
+/** The headers that identify the caller and the page that a browser's session is used from, and what a job is made by. */
+const PASSED_ON = [
+  "authorization",
+  "x-api-key",
+  "cookie",
+  "origin",
+  "sec-fetch-site",
+  "host",
+  "traceparent",
+  EDGE_HEADER,
+  USER_HEADER,
+];
 
 export const askWith =
   (serve: Serve, c: AppContext): Ask =>

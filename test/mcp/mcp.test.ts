@@ -157,3 +157,20 @@ test("without a key it is 401, and a GET is 405", async () => {
   expect(stranger.status).toBe(401);
   expect((await fetch(`${server.url}/mcp`)).status).toBe(405);
 });
+
+test("an agent's job is made as the request's headers say: for whom, and not by a hosted provider", async () => {
+  const args = { prompt: "mine", tags: ["no-such-tag"], wait_seconds: 0 };
+  const answer = await fetch(`${server.url}/mcp`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${server.adminKey}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "x-signalbox-edge": "off",
+      "x-signalbox-user": "ada",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "run_job", arguments: args } }),
+  });
+  const { result } = (await answer.json()) as { result: Called };
+  expect(result.structuredContent).toMatchObject({ prompt: "mine", edge: false, fairness_key: "ada" });
+});
