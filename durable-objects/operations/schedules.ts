@@ -168,11 +168,15 @@ export const remove = (turn: Turn, request: { name: string }): Result<null, Refu
 
 export const runNow = (
   turn: Turn,
-  request: { name: string; idempotency: Idempotency | null },
+  { name, idempotency, ...said }: { name: string; idempotency: Idempotency | null; edge?: false },
 ): Result<Replayable<ScheduleRunResource>, Refusal> =>
-  withIdempotency(turn, "run", request.idempotency, () => carryOutNow(turn, request.name));
+  withIdempotency(turn, "run", idempotency, () => carryOutNow(turn, name, said));
 
-const carryOutNow = (turn: Turn, name: string): Result<ScheduleRunResource, Refusal> => {
+const carryOutNow = (
+  turn: Turn,
+  name: string,
+  said: { readonly edge?: false },
+): Result<ScheduleRunResource, Refusal> => {
   const schedule = turn.store.schedules.find(name);
   if (schedule === null) return err(notFound("schedule", name));
   const permitted = permit(turn.memory.killswitch, "create");
@@ -180,7 +184,7 @@ const carryOutNow = (turn: Turn, name: string): Result<ScheduleRunResource, Refu
   const limited = refuseOverLimits(turn, [schedule.model], [schedule]);
   if (!limited.ok) return limited;
   const plan = planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level);
-  const { run } = applyPlan(turn, schedule, plan, (asked) => jobOfCaller(turn, asMayRun(turn, asked)));
+  const { run } = applyPlan(turn, schedule, plan, (asked) => jobOfCaller(turn, asMayRun(turn, { ...asked, ...said })));
   countRequest(turn, run.job_id !== null, [schedule]);
   turn.audit("schedule.run", name, { outcome: run.outcome, job_id: run.job_id });
   return ok(run);

@@ -9,12 +9,15 @@ import type { AppContext } from "./auth.ts";
 import { EDGE_HEADER, headerOf, isKeptFromEdge, USER_HEADER } from "./header-value.ts";
 import { idempotencyHeader } from "./idempotency.ts";
 
-export const newJobHeaders = idempotencyHeader.extend({
+export const newRunHeaders = idempotencyHeader.extend({
+  [EDGE_HEADER]: z.string().optional().meta({ description: "off: as `edge: false`" }),
+});
+
+export const newJobHeaders = newRunHeaders.extend({
   [USER_HEADER]: z
     .string()
     .optional()
     .meta({ description: "the person that it is for: whose turn it takes, whose limits hold" }),
-  [EDGE_HEADER]: z.string().optional().meta({ description: "off: as `edge: false`" }),
 });
 
 /** Reads the headers, once for all jobs of a request. */

@@ -23,7 +23,9 @@ import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { historyOf } from "../history/databases.ts";
 import { listLastRuns, listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
-import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
+import { newRunHeaders } from "../http/as-asked.ts";
+import { isKeptFromEdge } from "../http/header-value.ts";
+import { answerReplayable, idempotencyOf } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { ask, askAndAnswer, askAndDrain } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
@@ -148,14 +150,14 @@ const run = endpoint(
     params: scheduleNameParam,
     summary: "Run a schedule now",
     description: "Does not change its next due time.",
-    headers: idempotencyHeader,
+    headers: newRunHeaders,
     body: z.strictObject({}),
     isBodyOptional: true,
     answers: { 200: { description: "The run, with the job it created.", schema: scheduleRun } },
   },
   async (c, { params, token }) => {
     const idempotency = await idempotencyOf(c, params);
-    const request = { ...params, idempotency };
+    const request = { ...params, idempotency, ...(isKeptFromEdge(c) ? { edge: false as const } : {}) };
     const ran = unwrap(await callTenantForText(c.env, token, "runSchedule", request, idempotency !== null));
     return answerReplayable(c, ran, 200);
   },

@@ -317,6 +317,17 @@ describe("a key with limits", () => {
     expect((await world.ok("GET", `/api/jobs/${job_id}`)).edge).toBe(true);
   });
 
+  it("keeps the job of one run from hosted providers if its request says so", async () => {
+    const world = await newWorld();
+    await create(world, { name: "mine" });
+    const run = (edge: string) =>
+      world.post("/api/schedules/mine/run", undefined, { headers: { "x-signalbox-edge": edge } });
+    const { body } = await run("off");
+    expect((await world.ok("GET", `/api/jobs/${body.job_id}`)).edge).toBe(false);
+    expect((await world.ok("GET", "/api/schedules/mine")).edge).toBe(true);
+    expect((await run("nowhere")).status).toBe(400);
+  });
+
   it("keeps the jobs of its schedules from hosted providers as it keeps its own", async () => {
     const world = await newWorld();
     const limits = { edge: false };
