@@ -1,7 +1,6 @@
 // Long lists, portion by portion.
 
 import { expect, it } from "vitest";
-import { ok } from "../../domain/words/result.ts";
 import { portionOf } from "../../durable-objects/steps/portion.ts";
 import { wholeList } from "../../src/tenant/whole-list.ts";
 
@@ -29,7 +28,7 @@ it("all portions together are the list, in its order, without what is gone", asy
     chars.push(JSON.stringify(next.rows).length);
     return next;
   };
-  const list = await wholeList({ rows: [], total: 90, other: [] }, portion(NAMES), async (names) => ok(portion(names)));
+  const list = await wholeList({ rows: [], total: 90, other: [] }, portion(NAMES), async (names) => portion(names));
   expect(list.read()).toEqual({ rows: NAMES.map(read).filter((row) => row !== null), total: 90, other: [] });
   expect(Math.max(...chars)).toBeLessThan(600_000);
 });
@@ -38,13 +37,13 @@ it.each([
   ["nothing is named", []],
   ["all are gone", ["10", "20"]],
 ])("the list is empty where %s", async (_, names) => {
-  const list = await wholeList({ rows: [] }, portionOf(names, read), async (rest) => ok(portionOf(rest, read)));
+  const list = await wholeList({ rows: [] }, portionOf(names, read), async (rest) => portionOf(rest, read));
   expect(list.text).toBe('{"rows":[]}');
 });
 
 it("each portion is presented before the next is asked for", async () => {
   const seen: number[] = [];
-  const ask = async (names: readonly string[]) => ok(portionOf(names, read));
+  const ask = async (names: readonly string[]) => portionOf(names, read);
   const list = await wholeList({ rows: [] }, portionOf(NAMES, read), ask, async (rows) => {
     seen.push(rows.length);
     return rows.map(({ name }) => ({ name, text: "" }));
