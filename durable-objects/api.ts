@@ -128,7 +128,11 @@ export const OPERATIONS = {
     jobs.cancel,
   ),
   retryJob: operation(
-    { ...WRITE, ...ONCE, refuses: ["not_found", "job_state", "texts_gone", "too_many_groups", "history_unavailable"] },
+    {
+      ...WRITE,
+      ...ONCE,
+      refuses: ["not_found", "job_state", "texts_gone", "too_many_groups", "history_unavailable", ...LIMIT_REFUSALS],
+    },
     jobs.retry,
   ),
   /** One portion of a bulk change; `finishBulk` records the result of all portions. */

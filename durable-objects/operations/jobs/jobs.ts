@@ -209,6 +209,10 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   if (isWithoutTexts(turn, command, job)) return err({ code: "texts_gone", id: job.id });
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
+  // It runs once more: the caller's limits hold as for a new job. One that is stuck counts as open already.
+  const asked = isFinal(job.status) ? [{ prompt: "", input: null, fairnessKey: job.fairnessKey }] : [];
+  const limited = refuseOverLimits(turn, [job.requestedModel ?? job.model, job.model], asked);
+  if (!limited.ok) return limited;
   const grouped = refuseGroupOf(turn, decided.value.job);
   if (!grouped.ok) return grouped;
   turn.sendHalt(job, "retried");

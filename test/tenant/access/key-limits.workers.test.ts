@@ -134,6 +134,40 @@ it("a person's money of a day ends", async () => {
   expect((await post(key, { fairness_key: "bob" })).status).toBe(201);
 });
 
+it("hold for a job that is tried again, too: money, models, a person's money, what is open", async () => {
+  await present("w");
+  const failed = async (key: Client, more: object = {}): Promise<string> => {
+    await post(key, more);
+    const { jobs } = await world.ok("POST", "/api/workers/w/claim", {});
+    const { id, lease } = jobs[0];
+    await world.ok("POST", `/api/jobs/${id}/fail`, { lease, error: { code: "x", message: "broke" }, cost_usd: 1.5 });
+    return id;
+  };
+  const retry = async (key: Client, id: string) => {
+    const { status, body } = await key.post(`/api/jobs/${id}/retry`);
+    return [status, body.code ?? body.status];
+  };
+  const poor = await limitedKey({ day_usd: 1 });
+  const id = await failed(poor);
+  expect(await retry(poor, id)).toEqual([429, "insufficient_quota"]);
+  const bulk = { action: "retry", filter: { key: poor.keyId } };
+  expect((await poor.post("/api/jobs/bulk", bulk)).body).toMatchObject({
+    changed: 0,
+    refused: { insufficient_quota: 1 },
+  });
+  const narrow = await limitedKey({ models: ["m*"] });
+  expect(await retry(narrow, id)).toEqual([403, "forbidden"]);
+  const shared = await limitedKey({ per_user: { day_usd: 1 } });
+  const anns = await failed(shared, { fairness_key: "ann" });
+  expect(await retry(shared, anns)).toEqual([429, "insufficient_quota"]);
+  const busy = await limitedKey({ concurrent: 1 });
+  const first = await failed(busy);
+  await post(busy, { run_at: "2999-01-01T00:00:00Z" });
+  expect(await retry(busy, first)).toEqual([429, "rate_limit_exceeded"]);
+  const free = await world.withKey("standard");
+  expect(await retry(free, id)).toEqual([200, expect.stringMatching(/pending|assigned/)]);
+});
+
 it("the front door tells the tokens that are left, and counts for the person that the request names", async () => {
   const made = await world.ok("POST", "/api/keys", {
     name: "client",
