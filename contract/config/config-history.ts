@@ -1,6 +1,7 @@
 // How long history keeps jobs and their texts where a config does not say it. A service that serves itself keeps
 // everything; a deployed service has a database of limited size, and its operator decides.
 
+import { isObject } from "../text/json-object.ts";
 import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, days } from "./config.ts";
 
 export type HistoryDefaults = ConfigDocument["history"];
@@ -10,9 +11,9 @@ export const defaultDocument = (history: HistoryDefaults): ConfigDocument => ({ 
 
 /** A given document, before it is read: days that it does not name are the operator's. */
 export const withHistoryDefaults = (given: unknown, defaults: HistoryDefaults): unknown => {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return given;
-  const { history = {} } = given as { history?: unknown };
-  if (typeof history !== "object" || history === null || Array.isArray(history)) return given;
+  if (!isObject(given)) return given;
+  const { history = {} } = given;
+  if (!isObject(history)) return given;
   return { ...given, history: { ...defaults, ...history } };
 };
 

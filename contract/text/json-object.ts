@@ -1,11 +1,10 @@
 // JSON from outside, whose shape nobody has checked yet.
 
-import type { Json } from "../../domain/words/json.ts";
+import { hasFields, type Json } from "../../domain/words/json.ts";
 
 export type JsonObject = { [field: string]: unknown };
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is JsonObject => hasFields(value);
 
 /** `value` if it is an object, else an empty one, so that fields can be read from it. */
 export const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});

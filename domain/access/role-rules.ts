@@ -1,7 +1,7 @@
 // Which role a person has: rules over the claims of the identity provider. The first rule that fits decides; a person
 // whom no rule fits has no role. Claims are hostile text: only own properties are read, and no regular expression runs.
 
-import type { Json } from "../words/json.ts";
+import { hasFields, type Json } from "../words/json.ts";
 import { starPattern } from "../words/star-pattern.ts";
 import type { Role } from "./key.ts";
 
@@ -25,8 +25,8 @@ export interface RoleRule {
 const EMAIL = "email";
 
 const ownOf = (value: Json | undefined, name: string): Json | undefined => {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  return Object.hasOwn(value, name) ? (value as Claims)[name] : undefined;
+  if (!hasFields(value)) return undefined;
+  return Object.hasOwn(value, name) ? value[name] : undefined;
 };
 
 const isWithin = (value: Json, levels: number): boolean =>

@@ -3,7 +3,7 @@
 import { mayUseModel } from "../access/key-limits.ts";
 import { inputItemsOf, referredIdOf } from "../front-door/stored-response.ts";
 import { fnv1a } from "../words/fnv.ts";
-import type { Json } from "../words/json.ts";
+import { hasFields, type Json, type JsonFields } from "../words/json.ts";
 
 export const MAX_LINES = 100_000;
 /** A line becomes a job, whose input has this bound. */
@@ -82,7 +82,7 @@ export const readLine = (
   if (method !== "POST") return fault("invalid_method", 'method must be "POST"', "method");
   if (url !== rules.endpoint)
     return fault("mismatched_url", `url must be the batch's endpoint, "${rules.endpoint}"`, "url");
-  if (!isFields(body)) return fault("invalid_json_line", "body must be a JSON object", "body");
+  if (!hasFields(body)) return fault("invalid_json_line", "body must be a JSON object", "body");
   const { model, stream } = body;
   if (model === undefined) return fault("missing_model", "body.model is missing", "body.model");
   if (typeof model !== "string" || model === "" || model.length > MAX_MODEL_CHARS)
@@ -124,15 +124,10 @@ const isAllowed = (model: string, { models, aliases }: LineRules): boolean => {
   return models === null || meant.some((name) => mayUseModel(models, name));
 };
 
-type Fields = { readonly [field: string]: Json };
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const parsed = (text: string): Fields | null => {
+const parsed = (text: string): JsonFields | null => {
   try {
     const value: unknown = JSON.parse(text);
-    return isFields(value) ? value : null;
+    return hasFields(value) ? value : null;
   } catch {
     return null;
   }

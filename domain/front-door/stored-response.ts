@@ -4,7 +4,7 @@
 
 import type { JobError, ResultFile } from "../job/job.ts";
 import type { JobStatus } from "../words/job-status.ts";
-import type { Json } from "../words/json.ts";
+import { hasFields, type Json } from "../words/json.ts";
 import { invalid, type Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { MIB } from "../words/size.ts";
@@ -69,9 +69,6 @@ export const fitsChain = (bytes: number): Result<null, Refusal> =>
     ? ok(null)
     : err(invalid(PARAMETER, `a chain has at most ${MAX_CHAIN_BYTES} bytes: send a shorter conversation as input`));
 
-const isItem = (value: Json): value is { readonly [name: string]: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The `input` of a request as the list that it stands for. */
 export const inputItemsOf = (input: Json | undefined): readonly Json[] => {
   if (Array.isArray(input)) return input;
@@ -80,7 +77,7 @@ export const inputItemsOf = (input: Json | undefined): readonly Json[] => {
 
 /** The id by which an item of a request refers to one of a stored answer; null if it is an item itself. */
 export const referredIdOf = (item: Json): string | null =>
-  isItem(item) && item.type === REFERENCE && typeof item.id === "string" ? item.id : null;
+  hasFields(item) && item.type === REFERENCE && typeof item.id === "string" ? item.id : null;
 export const REFERENCE = "item_reference";
 export const MAX_REFERENCES = 1000;
 
@@ -89,12 +86,12 @@ export const noSuchItem = (id: string): Refusal =>
 
 /** Thoughts that only the one who stored them could read again. */
 const isEmptyThought = (item: Json): boolean =>
-  isItem(item) && item.type === "reasoning" && item.encrypted_content == null && !hasContent(item.content);
+  hasFields(item) && item.type === "reasoning" && item.encrypted_content == null && !hasContent(item.content);
 
 const hasContent = (content: Json | undefined): boolean => Array.isArray(content) && content.length > 0;
 
 /** What the next turn carries of an answer. */
 export const carriedItemsOf = (answer: Json): readonly Json[] => {
-  const output = isItem(answer) ? answer.output : null;
+  const output = hasFields(answer) ? answer.output : null;
   return Array.isArray(output) ? output.filter((item) => !isEmptyThought(item)) : [];
 };

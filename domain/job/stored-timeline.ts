@@ -2,7 +2,7 @@
 // most jobs have, without its names. Each is written as text once, when it happens.
 
 import type { JobEvent, JobEventType } from "../words/event.ts";
-import type { Json } from "../words/json.ts";
+import { hasFields, type Json, type JsonFields } from "../words/json.ts";
 
 /** The events that a job's row holds: those of its versions up to this one. A job with more has the others elsewhere. */
 export const EVENTS_IN_ROW = 64;
@@ -22,13 +22,8 @@ const PREFIX = "job.";
 const DECISION = ["provider", "score", "breakdown", "strategy", "chain_position", "refused", "runner_up"];
 const BREAKDOWN = ["capacity", "success", "freshness", "tag_fit", "model_loaded", "cost", "tier"];
 
-type JsonObject = { readonly [name: string]: Json };
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const hasNames = (value: Json | undefined, names: readonly string[]): value is JsonObject => {
-  if (!isObject(value)) return false;
+const hasNames = (value: Json | undefined, names: readonly string[]): value is JsonFields => {
+  if (!hasFields(value)) return false;
   const own = Object.keys(value);
   return own.length === names.length && own.every((name, index) => name === names[index]);
 };
@@ -39,7 +34,7 @@ const shortened = (detail: Json): Json => {
   return Object.values({ ...detail, breakdown: Object.values(detail.breakdown) });
 };
 
-const named = (names: readonly string[], values: readonly Json[]): JsonObject =>
+const named = (names: readonly string[], values: readonly Json[]): JsonFields =>
   Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
 
 const lengthened = (detail: Json): Json => {

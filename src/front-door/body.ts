@@ -3,6 +3,7 @@
 // the members that it changes are written again.
 
 import { losesDigits } from "../../contract/text/exact-json.ts";
+import { isObject } from "../../contract/text/json-object.ts";
 import { isWithinBytes, MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -160,8 +161,7 @@ const briefTools = ({ chunks, members }: LargeBody): Body => {
 };
 
 const objectOf = (value: unknown): Body => {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new Refused(invalid("", "the body must be a JSON object"));
+  if (!isObject(value)) throw new Refused(invalid("", "the body must be a JSON object"));
   return value as Body;
 };
 

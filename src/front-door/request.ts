@@ -112,7 +112,7 @@ const forgotten = ({ background, previous_response_id: previous }: Body): Change
 });
 
 const asksForUsage = ({ stream_options: options }: Body): boolean =>
-  typeof options === "object" && options !== null && (options as Body).include_usage === true;
+  isObject(options) && options.include_usage === true;
 
 /** Before much of a body is read: whether any request of this key could become a job now. */
 export const mayBeLarge = async (c: AppContext, api: Api, token: TokenFacts): Promise<void> => {
