@@ -207,7 +207,7 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   if (!found.ok) return found;
   const job = found.value;
   if (isWithoutTexts(turn, command, job)) return err({ code: "texts_gone", id: job.id });
-  const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
+  const decided = retryJob(mayUseEdge(turn) ? job : { ...job, edge: false }, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
   // It runs once more: the caller's limits hold as for a new job. One that is stuck counts as open already.
   const asked = isFinal(job.status) ? [{ prompt: "", input: null, fairnessKey: job.fairnessKey }] : [];

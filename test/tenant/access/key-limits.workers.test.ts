@@ -166,6 +166,9 @@ it("hold for a job that is tried again, too: money, models, a person's money, wh
   expect(await retry(busy, first)).toEqual([429, "rate_limit_exceeded"]);
   const free = await world.withKey("standard");
   expect(await retry(free, id)).toEqual([200, expect.stringMatching(/pending|assigned/)]);
+  const local = await limitedKey({ edge: false });
+  expect((await local.post(`/api/jobs/${first}/retry`)).body).toMatchObject({ edge: false });
+  expect((await world.ok("GET", `/api/jobs/${id}`)).edge).toBe(true);
 });
 
 it("the front door tells the tokens that are left, and counts for the person that the request names", async () => {
