@@ -6,7 +6,7 @@ import { withoutKeyLike } from "../../contract/text/secret-text.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import type { ProviderApi, ProviderAuth, ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { EDGE_PLACES } from "../../domain/fleet/worker.ts";
-import { readErrorBody } from "../../worker/calls/error-body.ts";
+import { readErrorBody, startOfBody } from "../../worker/calls/error-body.ts";
 import type { Way } from "../../worker/calls/exchange.ts";
 import { classifyFailure } from "../../worker/calls/failure.ts";
 import type { JobFailure } from "../../worker/calls/runtime.ts";
@@ -16,7 +16,6 @@ import type { VaultConnector } from "../catalog/vault/connector.ts";
 
 /** A key that is longer is found only where a piece has all of it. */
 const MAX_KEY_CHARS = 4 * 1024;
-const MAX_ERROR_CHARS = 64 * 1024;
 const MAX_WORDS = 300;
 /** The calls of one object hold half of an isolate's memory at most; no model writes so much. */
 export const MAX_HELD_BYTES: number = (64 * 1024 * 1024) / EDGE_PLACES;
@@ -157,14 +156,4 @@ const withoutEncoding = (headers: Headers): Headers => {
   const kept = new Headers(headers);
   for (const name of ["content-encoding", "content-length"]) kept.delete(name);
   return kept;
-};
-
-const startOfBody = async (response: Response): Promise<string> => {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_ERROR_CHARS) break;
-  }
-  return startOf(text, MAX_ERROR_CHARS);
 };

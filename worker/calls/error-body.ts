@@ -1,9 +1,11 @@
-// Reads the error bodies of model providers, which all differ, into one flat description. Pure. Known forms:
+// Reads the error bodies of model providers, which all differ, into one flat description. Known forms:
 // {error:{message,type,code,status,details}}, {error:"…"}, [{error:{…}}], {detail}, {message,type,code},
 // {object:"error",…}, {type:"error",error:{…}}, plain text. A numeric `code` is an HTTP status.
 
 import { isObject, type JsonObject, jsonOrText } from "../../contract/text/json-object.ts";
+import { startOf } from "../../contract/text/start-of.ts";
 import { entryOf } from "../../contract/words/values.ts";
+import type { RuntimeAnswer } from "./runtime.ts";
 
 export type ErrorBody = {
   message: string;
@@ -18,6 +20,19 @@ export type ErrorBody = {
   status?: number;
   /** Google's RetryInfo. */
   retryDelaySeconds?: number;
+};
+
+const MAX_CHARS = 64 * 1024;
+
+/** What is read of an error's body. */
+export const startOfBody = async ({ body }: Pick<RuntimeAnswer, "body">): Promise<string> => {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > MAX_CHARS) break;
+  }
+  return startOf(text, MAX_CHARS);
 };
 
 /** Anthropic's and Google's words for HTTP statuses; an error inside a stream has only these. */

@@ -9,6 +9,7 @@ import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentOnAnswer, spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
+import { startOfBody } from "./error-body.ts";
 import type { FormBody } from "./form-body.ts";
 import {
   failed,
@@ -22,7 +23,6 @@ import {
 import { eventTooLarge, StreamReader } from "./stream-reader.ts";
 import { AnswerTooLarge, readWhole } from "./whole-answer.ts";
 
-const MAX_ERROR_BYTES = 64 * 1024;
 const AFTER_END_MS = 500;
 
 /** How a runtime is reached. */
@@ -68,7 +68,7 @@ export const exchange = async (
       signal,
     } as RequestInit);
     if (!response.ok) {
-      const text = await readStart(response, MAX_ERROR_BYTES);
+      const text = await startOfBody(response);
       return failed(
         request.explain({ status: response.status, headers: Object.fromEntries(response.headers), body: text }),
       );
@@ -147,14 +147,3 @@ async function* piecesOf({ body }: RuntimeAnswer, reader: StreamReader): AsyncGe
     yield piece.value;
   }
 }
-
-/** The beginning of an error's body. */
-const readStart = async (response: RuntimeAnswer, maxBytes: number): Promise<string> => {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > maxBytes) break;
-  }
-  return text.slice(0, maxBytes);
-};
