@@ -9,7 +9,7 @@ import { checkedAddress, keepLogin, loginOf } from "../login.ts";
 import type { Output } from "../output.ts";
 import { readKey } from "../read-key.ts";
 import type { Verb } from "../verb.ts";
-import { isWell, SIGN } from "../verdict.ts";
+import { showFindings } from "../verdict.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 import { waitLive } from "./wait-aloud.ts";
 
@@ -99,13 +99,7 @@ export const serviceCommands: readonly Verb[] = [
       const wanted = { ...input.given("model", "provider"), tags: [...input.texts("tag")] };
       const checks: Check[] = [];
       for await (const check of examine(client(), loginOf(env), wanted, runsJob, signal)) checks.push(check);
-      const ok = isWell(checks);
-      output.table({ ok, checks }, checks, [
-        { title: "what", of: ({ what }) => what },
-        { title: "", of: ({ verdict }) => SIGN[verdict] },
-        { title: "found", of: ({ says }) => says, wraps: true },
-      ]);
-      return ok ? 0 : 1;
+      return showFindings(output, checks);
     },
   },
   {

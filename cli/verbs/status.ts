@@ -7,7 +7,7 @@ import { loginOf } from "../login.ts";
 import { statusOf } from "../status.ts";
 import { figuresOf, type Lists, type Look, lookOf, type Size, screenOf } from "../top.ts";
 import type { Context, Verb } from "../verb.ts";
-import { isWell, SIGN } from "../verdict.ts";
+import { showFindings } from "../verdict.ts";
 
 const status: Verb = {
   name: "status",
@@ -17,14 +17,7 @@ const status: Verb = {
     const { url } = loginOf(env);
     const { tenant } = await client().session.get({ signal });
     if (output.isForPeople) output.say(`Tenant ${tenant} at ${url}`);
-    const checks = await statusOf(client(), { signal });
-    const ok = isWell(checks);
-    output.table({ ok, url, tenant, checks }, checks, [
-      { title: "what", of: ({ what }) => what },
-      { title: "", of: ({ verdict }) => SIGN[verdict] },
-      { title: "found", of: ({ says }) => says, wraps: true },
-    ]);
-    return ok ? 0 : 1;
+    return showFindings(output, await statusOf(client(), { signal }), { url, tenant });
   },
 };
 
