@@ -9,8 +9,7 @@ import { Confirm } from "../parts/dialog.tsx";
 import { Fact } from "../parts/fact.tsx";
 import { ForOperators } from "../parts/for-operators.tsx";
 import { JobTable } from "../parts/job-table.tsx";
-import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
 import { StoredFile, StoredFiles } from "../parts/stored-files.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
@@ -131,8 +130,7 @@ const Faults = ({ id }: { id: string }) => {
   const { data, error, reload } = useLoad(id, (signal) => api.batches.faults(id, { signal }));
   return (
     <Panel title="What is wrong with its file" class="panel-stop">
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the faults" />}
+      <LoadState data={data} error={error} retry={reload} what="the faults" />
       <ul class="ranked">
         {data?.map(({ line, code, message }) => (
           <li key={`${line} ${code}`}>
@@ -215,8 +213,7 @@ const Lines = ({ batch, round }: { batch: BatchResource; round: number }) => {
   const rows = (data?.jobs ?? []).map((job) => liveJobs.value.get(job.id) ?? toLiveJob(job));
   return (
     <Panel title="Newest lines" aside={<a href={href(["jobs"], { batch: batch.id })}>All lines that are jobs</a>}>
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the lines" />}
+      <LoadState data={data} error={error} retry={reload} what="the lines" />
       {data !== null && rows.length === 0 && <Empty title="No line is a job yet." />}
       {rows.length > 0 && <JobTable jobs={rows} name="Newest lines of this batch" />}
     </Panel>
@@ -265,7 +262,7 @@ export const BatchPage = ({ id }: { id: string }) => {
   if (data !== null) return <Ready batch={data} round={round} reload={reload} />;
   return (
     <Page title="Batch" back={BACK}>
-      {error === null ? <Loading what="the batch" /> : <Problem error={error} retry={reload} />}
+      <LoadState data={null} error={error} retry={reload} what="the batch" />
     </Page>
   );
 };

@@ -4,9 +4,8 @@ import { useState } from "preact/hooks";
 import type { BatchResource } from "../../contract/batch.ts";
 import { api } from "../api.ts";
 import { count, usd, withLocalTimes } from "../format.ts";
-import { Empty, Loading, Page } from "../parts/page.tsx";
+import { Empty, LoadState, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
-import { Problem } from "../parts/problem.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
@@ -97,8 +96,7 @@ export const Batches = () => {
   });
   return (
     <Page title="Batches">
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the batches" />}
+      <LoadState data={data} error={error} retry={reload} what="the batches" />
       {data !== null && data.batches.length > 0 && (
         <Table name="Batches" columns={COLUMNS} class="batches-table">
           {data.batches.map((batch) => (

@@ -4,8 +4,7 @@ import type { SubscriptionResource } from "../../contract/catalog.ts";
 import { DAY_MS } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { plural } from "../format.ts";
-import { Empty, Loading, Panel } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { Empty, LoadState, Panel } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { serverNow } from "../state/clock.ts";
@@ -49,8 +48,7 @@ export const CatalogWeek = ({
   const { data, error, reload } = useLoad(`${shape} ${version}`, (signal) => readWeek(subscriptions, signal));
   return (
     <Panel title="Changed this week" aside={data !== null && <span class="dim">{sumsOf(data)}</span>}>
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="what changed" />}
+      <LoadState data={data} error={error} retry={reload} what="what changed" />
       {data?.length === 0 && <Empty title="Nothing has changed in seven days." />}
       {data !== null && data.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and so must be reachable by keyboard

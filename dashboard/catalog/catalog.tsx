@@ -5,8 +5,7 @@ import type { ProviderResource, SubscriptionResource } from "../../contract/cata
 import { api } from "../api.ts";
 import { count, hostOf } from "../format.ts";
 import { Lamp } from "../parts/lamp.tsx";
-import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
@@ -114,8 +113,7 @@ export const Catalog = () => {
         </button>
       }
     >
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the catalog" />}
+      <LoadState data={data} error={error} retry={reload} what="the catalog" />
       {data !== null && data.subscriptions.length === 0 && (
         <Empty title="No subscription yet.">
           Subscribe to a provider to see its models here, and every change of its list.

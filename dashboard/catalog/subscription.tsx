@@ -8,9 +8,8 @@ import { count } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Fact } from "../parts/fact.tsx";
 import { TextField } from "../parts/form.tsx";
-import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
+import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
-import { Problem } from "../parts/problem.tsx";
 import { Time } from "../parts/time.tsx";
 import { go } from "../router.ts";
 import { catalogVersion } from "../state/board.ts";
@@ -137,7 +136,7 @@ export const SubscriptionPage = ({ id }: { id: string }) => {
   if (data === null) {
     return (
       <Page title="Subscription" back={BACK}>
-        {error === null ? <Loading what="the subscription" /> : <Problem error={error} retry={reload} />}
+        <LoadState data={null} error={error} retry={reload} what="the subscription" />
       </Page>
     );
   }

@@ -4,8 +4,7 @@ import type { FleetGrid, FleetGridGroup } from "../../contract/fleet/fleet-grid.
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { Choice } from "../parts/form.tsx";
-import { Loading, Panel } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { LoadState, Panel } from "../parts/page.tsx";
 import { href } from "../router.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
 import { isOneOf, kept } from "../state/kept.ts";
@@ -83,8 +82,7 @@ export const FleetGridPanel = ({ filter, changed }: { filter: FleetFilter; chang
       }
       title="At a glance"
     >
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the grid" />}
+      <LoadState data={data} error={error} retry={reload} what="the grid" />
       {data !== null && <Groups grid={data} />}
     </Panel>
   );

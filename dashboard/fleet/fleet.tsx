@@ -7,9 +7,8 @@ import { WORKER_SORTS, WORKER_STATES, type WorkerState } from "../../contract/wo
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { NoWorkers } from "../parts/charts/fleet-glance.tsx";
-import { Empty, Loading, Page } from "../parts/page.tsx";
+import { Empty, LoadState, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
-import { Problem } from "../parts/problem.tsx";
 import { place } from "../router.ts";
 import { fleet, hasSnapshot, isHalted, killswitch, learning } from "../state/board.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
@@ -105,8 +104,7 @@ export const Fleet = () => {
       )}
       <FleetControls group={group} sort={sort} />
       {hasGrid && <FleetGridPanel filter={{ ...filter, q: words }} changed={changed} />}
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the fleet" />}
+      <LoadState data={data} error={error} retry={reload} what="the fleet" />
       {group !== undefined && data?.summary !== undefined && <Groups sums={data.summary} by={group} onDone={reload} />}
       {group === undefined && data !== null && <FleetRows key={wish} data={data} filter={filter} onDone={reload} />}
       {data?.total === 0 && !isFiltered && <NoWorkers />}

@@ -6,8 +6,7 @@ import { splitTags, withLocalTimes } from "../format.ts";
 import { LoadBar } from "../parts/charts/load-bar.tsx";
 import { Fact } from "../parts/fact.tsx";
 import { JobTable } from "../parts/job-table.tsx";
-import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
 import { SpanChoice } from "../parts/span-choice.tsx";
 import { OutcomeStatus, WorkerStatus } from "../parts/status.tsx";
 import { Tags } from "../parts/tags.tsx";
@@ -137,7 +136,7 @@ export const WorkerPage = ({ id: instance }: { id: string }) => {
   if (data !== null) return <Ready worker={{ ...data, ...live }} reload={reload} />;
   return (
     <Page title={instance} back={BACK}>
-      {error === null ? <Loading what="the worker" /> : <Problem error={error} retry={reload} />}
+      <LoadState data={null} error={error} retry={reload} what="the worker" />
     </Page>
   );
 };

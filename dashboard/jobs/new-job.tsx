@@ -9,7 +9,7 @@ import { useAttempt } from "../parts/attempt.ts";
 import { type ErrorOf, fieldErrors } from "../parts/field-errors.ts";
 import { Check, TextField } from "../parts/form.tsx";
 import { EMPTY_JOB, fieldsLike, type JobFields, jsonError, toBody, toExplainQuery } from "../parts/job-fields.ts";
-import { Loading, Page, Panel } from "../parts/page.tsx";
+import { LoadState, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RequirementFields } from "../parts/requirement-fields.tsx";
 import { go, href, place } from "../router.ts";
@@ -90,7 +90,7 @@ export const NewJob = () => {
   if (data !== null) return <Form draft={draftLike(data)} />;
   return (
     <Page title="New job" back={BACK}>
-      {error === null ? <Loading what="the job to copy" /> : <Problem error={error} retry={reload} />}
+      <LoadState data={null} error={error} retry={reload} what="the job to copy" />
     </Page>
   );
 };

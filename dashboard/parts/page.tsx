@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Problem } from "./problem.tsx";
 
 interface PageProps {
   title: string;
@@ -88,3 +89,14 @@ export const Loading = ({ what }: { what: string }) => (
     Reading {what} …
   </p>
 );
+
+interface LoadStateProps {
+  data: unknown;
+  error: Error | null;
+  retry: () => void;
+  what: string;
+}
+
+/** Why data is not there yet, or is not read again. */
+export const LoadState = ({ data, error, retry, what }: LoadStateProps) =>
+  data === null && error === null ? <Loading what={what} /> : <Problem error={error} retry={retry} />;

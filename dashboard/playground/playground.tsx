@@ -5,7 +5,7 @@ import type { ChatMessage, ChatRequest } from "../../contract/client/front-door.
 import { api } from "../api.ts";
 import { count, duration, usd } from "../format.ts";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";
-import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
+import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RenderedText } from "../parts/rendered-text.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
@@ -184,8 +184,7 @@ export const Playground = () => {
   const { data, error, reload } = useLoad("models", (signal) => api.frontDoor.models({ signal }));
   return (
     <Page title="Playground" lead="Chat with a model of the fleet, through the API that AI clients use.">
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the models" />}
+      <LoadState data={data} error={error} retry={reload} what="the models" />
       {data?.data.length === 0 && (
         <Empty title="The fleet offers no model.">
           A worker whose runtime has one of the AI APIs offers its models here.

@@ -4,7 +4,7 @@ import type { ScheduleResource, ScheduleRunResource } from "../../contract/sched
 import { api } from "../api.ts";
 import { plural, readerZone, withLocalTimes } from "../format.ts";
 import { Fact } from "../parts/fact.tsx";
-import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
+import { Empty, Loading, LoadState, Page, Panel } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { JobStatus, OutcomeStatus, ScheduleStatus } from "../parts/status.tsx";
@@ -155,7 +155,7 @@ export const SchedulePage = ({ name }: { name: string }) => {
   if (data !== null) return <Ready schedule={data} reload={reload} version={version} />;
   return (
     <Page title={name} back={BACK}>
-      {error === null ? <Loading what="the schedule" /> : <Problem error={error} retry={reload} />}
+      <LoadState data={null} error={error} retry={reload} what="the schedule" />
     </Page>
   );
 };

@@ -5,9 +5,8 @@ import { MAX_PREVIEW } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { shortened } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
-import { Empty, Loading, Page } from "../parts/page.tsx";
+import { Empty, LoadState, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
-import { Problem } from "../parts/problem.tsx";
 import { ScheduleStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -88,8 +87,7 @@ export const Schedules = () => {
         </ForOperators>
       }
     >
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the schedules" />}
+      <LoadState data={data} error={error} retry={reload} what="the schedules" />
       {data !== null && data.schedules.length > 0 && <ScheduleTable rows={data.schedules} onDone={reload} />}
       {data?.total === 0 && (
         <Empty title="Nothing is scheduled.">

@@ -4,9 +4,8 @@ import type { AuditEntryResource } from "../../contract/audit.ts";
 import { HOUR_MS } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { SelectField, TextField } from "../parts/form.tsx";
-import { Empty, Loading, Page } from "../parts/page.tsx";
+import { Empty, LoadState, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
-import { Problem } from "../parts/problem.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { place, refine } from "../router.ts";
@@ -138,8 +137,7 @@ export const SettingsAudit = () => {
     >
       <SettingsTabs />
       <Filters />
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the audit log" />}
+      <LoadState data={data} error={error} retry={reload} what="the audit log" />
       {data?.total === 0 && (
         <Empty title={isFiltered ? "No entry matches." : "Nothing has been recorded yet."}>
           {isFiltered && <a href="#/settings/audit">Show all entries</a>}

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Lamp } from "../parts/lamp.tsx";
-import { Loading, Page, Panel } from "../parts/page.tsx";
+import { LoadState, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useLoad } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
@@ -143,8 +143,8 @@ export const SettingsConfig = () => {
   return (
     <Page title="Settings">
       <SettingsTabs />
-      <Problem error={error} retry={reload} />
-      {data === null ? error === null && <Loading what="the config" /> : <Editor newest={data} reload={reload} />}
+      <LoadState data={data} error={error} retry={reload} what="the config" />
+      {data !== null && <Editor newest={data} reload={reload} />}
     </Page>
   );
 };

@@ -4,8 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/access/key.ts";
 import { api } from "../api.ts";
 import { Lamp } from "../parts/lamp.tsx";
-import { Loading, Page } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { LoadState, Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { place } from "../router.ts";
@@ -124,8 +123,8 @@ export const SettingsKeys = () => {
       }
     >
       <SettingsTabs />
-      <Problem error={error} retry={reload} />
-      {data === null ? error === null && <Loading what="the keys" /> : <KeyTable keys={data.keys} onOpen={setOpen} />}
+      <LoadState data={data} error={error} retry={reload} what="the keys" />
+      {data !== null && <KeyTable keys={data.keys} onOpen={setOpen} />}
       {isAdmin.value && <ProviderKeys />}
       {open?.kind === "create" && <CreateKeyDialog onMade={showSecret} onClose={close} />}
       {open?.kind === "edit" && <EditKeyDialog item={open.key} onDone={reload} onClose={close} />}

@@ -3,8 +3,7 @@
 import type { PersonResource } from "../../contract/access/person.ts";
 import { api } from "../api.ts";
 import { Lamp } from "../parts/lamp.tsx";
-import { Empty, Loading, Page } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { Empty, LoadState, Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { useLoad } from "../state/load.ts";
@@ -77,8 +76,7 @@ export const SettingsPeople = () => {
   return (
     <Page title="Settings">
       <SettingsTabs />
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the people" />}
+      <LoadState data={data} error={error} retry={reload} what="the people" />
       {data?.people.length === 0 && (
         <Empty title="Nobody has signed in yet">
           <a href="#/settings/sign-in">Set how people sign in</a>

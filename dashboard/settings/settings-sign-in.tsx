@@ -4,7 +4,7 @@
 import { useState } from "preact/hooks";
 import type { AttemptResource, SignInInput, SignInResource } from "../../contract/access/sign-in.ts";
 import { api } from "../api.ts";
-import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
+import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -139,8 +139,7 @@ const Attempts = () => {
         </button>
       }
     >
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the sign-ins" />}
+      <LoadState data={data} error={error} retry={reload} what="the sign-ins" />
       {data?.attempts.length === 0 && <Empty title="Nobody has tried to sign in yet." />}
       {data !== null && data.attempts.length > 0 && (
         <Table name="Last sign-ins" columns={COLUMNS}>
@@ -158,8 +157,8 @@ export const SettingsSignIn = () => {
   return (
     <Page title="Settings">
       <SettingsTabs />
-      <Problem error={error} retry={reload} />
-      {data === null ? error === null && <Loading what="the config" /> : <Editor stored={data} reload={reload} />}
+      <LoadState data={data} error={error} retry={reload} what="the config" />
+      {data !== null && <Editor stored={data} reload={reload} />}
       <Attempts />
     </Page>
   );

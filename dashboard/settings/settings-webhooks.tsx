@@ -3,8 +3,7 @@
 import { useState } from "preact/hooks";
 import type { WebhookResource, WebhookWithSecret } from "../../contract/webhook.ts";
 import { api } from "../api.ts";
-import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
 import { WebhookStatus } from "../parts/status.tsx";
 import { Tags } from "../parts/tags.tsx";
 import { Time } from "../parts/time.tsx";
@@ -145,8 +144,7 @@ export const SettingsWebhooks = () => {
       }
     >
       <SettingsTabs />
-      <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the webhooks" />}
+      <LoadState data={data} error={error} retry={reload} what="the webhooks" />
       {data?.webhooks.length === 0 && (
         <Empty title="No webhook yet.">
           An endpoint gets signed events, such as a finished job, a lost worker or a reached budget. Each is repeated

@@ -1,8 +1,7 @@
 // A page whose code is loaded when it is first shown, so that the first view stays small.
 
 import type { ComponentType, VNode } from "preact";
-import { Loading, Page } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { LoadState, Page } from "../parts/page.tsx";
 import { useLoad } from "../state/load.ts";
 
 /** The next release has other files. */
@@ -21,7 +20,9 @@ const Waiting = ({ title, load, id }: Named & { title: string; load: Load }) => 
   const { data, error, reload } = useLoad(title, async () => ({ Shown: await load().catch(missing) }));
   if (data !== null) return <data.Shown id={id} />;
   return (
-    <Page title={title}>{error === null ? <Loading what="the page" /> : <Problem error={error} retry={reload} />}</Page>
+    <Page title={title}>
+      <LoadState data={null} error={error} retry={reload} what="the page" />
+    </Page>
   );
 };
 

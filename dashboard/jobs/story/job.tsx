@@ -5,8 +5,7 @@ import type { JobEventResource, JobResource } from "../../../contract/jobs/job.t
 import type { LiveJob } from "../../../contract/live.ts";
 import { api } from "../../api.ts";
 import { bytesText, shortened, trimmed, withLocalTimes } from "../../format.ts";
-import { Empty, Loading, Page, Panel } from "../../parts/page.tsx";
-import { Problem } from "../../parts/problem.tsx";
+import { Empty, LoadState, Page, Panel } from "../../parts/page.tsx";
 import { JobStatus } from "../../parts/status.tsx";
 import { StoredFile, StoredFiles } from "../../parts/stored-files.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
@@ -211,7 +210,7 @@ export const JobPage = ({ id }: { id: string }) => {
   if (data !== null) return <Ready {...data} job={withProgress(data.job, changed)} reload={reload} />;
   return (
     <Page title="Job" back={backOf(id)}>
-      {error === null ? <Loading what="the job" /> : <Problem error={error} retry={reload} />}
+      <LoadState data={null} error={error} retry={reload} what="the job" />
     </Page>
   );
 };
