@@ -235,22 +235,16 @@ const budgetMetrics = (turn: Turn): Metric[] => {
     }),
   );
   return [
-    {
-      ...gauge(
-        "signalbox_budget_left_usd",
-        "Remaining amount of each configured budget; without a provider, of the tenant's.",
-        limited.map(({ labels, left }) => ["", labels, left] as const),
-      ),
-      joins: "lowest",
-    },
-    {
-      ...gauge(
-        "signalbox_budget_left_ratio",
-        "The share of each configured budget that remains, from 0 to 1.",
-        limited.map(({ labels, left, limit }) => ["", labels, limit === 0 ? 0 : left / limit] as const),
-      ),
-      joins: "lowest",
-    },
+    lowest(
+      "signalbox_budget_left_usd",
+      "Remaining amount of each configured budget; without a provider, of the tenant's.",
+      limited.map(({ labels, left }) => ["", labels, left] as const),
+    ),
+    lowest(
+      "signalbox_budget_left_ratio",
+      "The share of each configured budget that remains, from 0 to 1.",
+      limited.map(({ labels, left, limit }) => ["", labels, limit === 0 ? 0 : left / limit] as const),
+    ),
   ];
 };
 
@@ -293,8 +287,10 @@ const counter = metricOf("counter");
 const gauge = metricOf("gauge");
 const histogram = metricOf("histogram");
 
-/** Of several tenants or groups the highest counts, not the sum. */
-const highest = (name: string, help: string, samples: Metric["samples"]): Metric => ({
-  ...gauge(name, help, samples),
-  joins: "highest",
-});
+/** Of several tenants or groups that one counts, not the sum. */
+const joining =
+  (joins: "highest" | "lowest") =>
+  (name: string, help: string, samples: Metric["samples"]): Metric => ({ ...gauge(name, help, samples), joins });
+
+const highest = joining("highest");
+const lowest = joining("lowest");
