@@ -14,7 +14,6 @@ import { failureRateOf, WORKER_SORTS, WORKER_STATES } from "../../domain/fleet/w
 import type { Job, JobPayload } from "../../domain/job/job.ts";
 import { APIS } from "../../domain/words/api.ts";
 import { TIERS } from "../../domain/words/requirements.ts";
-import type { Result } from "../../domain/words/result.ts";
 import { parseTimezone } from "../../domain/words/timezone.ts";
 import { jobResource, presentJob } from "../jobs/job.ts";
 import { killswitchState } from "../killswitch.ts";
@@ -32,6 +31,7 @@ import {
   modelName,
   page,
   providerName,
+  readableBy,
   splitList,
   TAG_CHARACTERS,
   tag,
@@ -228,12 +228,6 @@ export const pauseRequest = z
   .meta({ id: "Pause" });
 
 const MAX_HOURS_CHARS = 256;
-
-/** A check of text that a rule reads. */
-const readableBy = (read: (given: string) => Result<unknown, string>) => (given: string, context: z.RefinementCtx) => {
-  const parsed = read(given);
-  if (!parsed.ok) context.addIssue(parsed.error);
-};
 
 export const hoursRequest = z
   .strictObject({

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import type { Json } from "../../domain/words/json.ts";
+import type { Result } from "../../domain/words/result.ts";
 import { MAX_OFFSET, MAX_PAGE, MAX_WAIT_SECONDS } from "./values.ts";
 
 export const MAX_BODY_BYTES = 1024 * 1024;
@@ -24,6 +25,14 @@ export const isWithinBytes = (text: string, maxBytes: number): boolean =>
 
 export const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000");
 export const CLEAN_TEXT = "must be well-formed text without NUL characters";
+
+/** A check of text that a rule reads. */
+export const readableBy =
+  (read: (given: string) => Result<unknown, string>) =>
+  (given: string, context: z.RefinementCtx): void => {
+    const parsed = read(given);
+    if (!parsed.ok) context.addIssue(parsed.error);
+  };
 
 /** Free text of 1 to `maxBytes` UTF-8 bytes. */
 export const text = (maxBytes: number) =>

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { parseHours, parseTimezone } from "../../contract/fleet/hours.ts";
+import { readableBy } from "../../contract/words/field.ts";
 import { type IdleRule, parseIdleRule } from "./idle-gate.ts";
 import type { OpeningSettings } from "./open-doors.ts";
 
@@ -12,16 +13,9 @@ export const OPENING_FLAGS = {
   drain: "now: gives running jobs back when its hours end or its machine is used (default: finishes them)",
 } as const;
 
-const readable =
-  (read: (given: string) => { ok: true } | { ok: false; error: string }) =>
-  (given: string, context: z.RefinementCtx) => {
-    const parsed = read(given);
-    if (!parsed.ok) context.addIssue(parsed.error);
-  };
-
 export const openingFields = {
-  "--hours": z.string().superRefine(readable(parseHours)).optional(),
-  "--tz": z.string().superRefine(readable(parseTimezone)).optional(),
+  "--hours": z.string().superRefine(readableBy(parseHours)).optional(),
+  "--tz": z.string().superRefine(readableBy(parseTimezone)).optional(),
   "--when-idle": z
     .string()
     .transform((given, context): IdleRule => {
