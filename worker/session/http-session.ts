@@ -8,7 +8,7 @@ import type { Client } from "../../contract/client.ts";
 import { claimAnswer, presenceAnswer } from "../../contract/fleet/worker.ts";
 import { backoffMs } from "./backoff.ts";
 import { checkAddress } from "./check-address.ts";
-import { HttpLine, type HttpLineOptions } from "./http-line.ts";
+import { type Answered, HttpLine, type HttpLineOptions } from "./http-line.ts";
 import type { Report } from "./outbox.ts";
 import {
   type Ending,
@@ -193,8 +193,7 @@ class HttpSession implements Session {
     if ("task_id" in message) return this.#sendTaskReport(message);
     const send = SENT[message.type] as (jobs: Client["jobs"], report: Report, options: CallOptions) => Promise<unknown>;
     const answer = await this.#line.ask(({ jobs }, options) => send(jobs, message, options), isRefusalOfReport);
-    if (answer?.ok) this.#host.receive({ type: "ack", id: message.id, ok: true });
-    else if (answer) this.#receiveProblem(message.id, answer.problem);
+    if (answer !== null) this.#acknowledge(message.id, answer);
   }
 
   async #sendPresence({ type: _type, id, ...presence }: Extract<WorkerMessage, { type: "presence" }>): Promise<void> {
@@ -215,8 +214,7 @@ class HttpSession implements Session {
       const { type: _type, id: _id, task_id, ...progress } = message;
       return models.progress(task_id, progress, options);
     });
-    if (answer?.ok) this.#host.receive({ type: "ack", id: message.id, ok: true });
-    else if (answer) this.#receiveProblem(message.id, answer.problem);
+    if (answer !== null) this.#acknowledge(message.id, answer);
   }
 
   /** One call per job: the answer to its result brings the next lease. */
@@ -228,9 +226,8 @@ class HttpSession implements Session {
       isRefusalOfReport,
     );
     if (answer === null) return;
-    if (!answer.ok) return this.#receiveProblem(id, answer.problem);
-    this.#host.receive({ type: "ack", id, ok: true });
-    this.#takeLeases(answer.value);
+    this.#acknowledge(id, answer);
+    if (answer.ok) this.#takeLeases(answer.value);
   }
 
   #takeLeases(answer: unknown): number {
@@ -238,6 +235,11 @@ class HttpSession implements Session {
     for (const job of jobs) this.#host.receive({ type: "job.assigned", job });
     for (const task of tasks) this.#host.receive({ type: "model.task", task_id: task.id, task });
     return jobs.length;
+  }
+
+  #acknowledge(id: string, answer: Answered<unknown>): void {
+    if (answer.ok) this.#host.receive({ type: "ack", id, ok: true });
+    else this.#receiveProblem(id, answer.problem);
   }
 
   #receiveProblem(id: string, { status, code, title, message: detail, requestId: instance }: ApiProblem): void {
