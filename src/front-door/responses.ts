@@ -64,7 +64,7 @@ const get = endpoint(
     lane: "waiting",
     summary: "Read a stored response",
     description:
-      "Kept for `front_door.responses_days`. With `stream=true` its events: as they are written (the last 1 MiB of the current attempt), else made again from the whole answer, numbered from 0. Only those after `starting_after`; the last one always comes and has the whole response. A client key reads only its own.",
+      "Kept for `front_door.responses_days`. With `stream=true` its events: as they are written (the last 1 MiB of the current attempt), else made again from the answer, numbered from 0; those after `starting_after`, and always the last, which has the whole response. A client key reads only its own.",
     query: responseQuery,
     answers: {
       200: {
