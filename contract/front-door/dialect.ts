@@ -2,6 +2,7 @@
 // each marks the end of a stream.
 
 import type { Api } from "../../domain/words/api.ts";
+import { timeOfId } from "../../domain/words/time-of-id.ts";
 
 export interface DoorError {
   readonly code: string;
@@ -52,6 +53,8 @@ export interface SaidBefore {
   /** The start of it, and the end; either may be empty. */
   readonly opening: string;
   readonly last: string;
+  /** What was asked for, if that is known. */
+  readonly model?: string;
 }
 
 const OPENING_CHARS = 4_096;
@@ -72,9 +75,9 @@ const nextNumberAfter = (events: string): number => {
 
 /**
  * Responses clients know no other event for a failure; their helpers read it only of a response that was created, and go
- * over its output.
+ * over its output. The AI SDK takes no created one without its time and its model.
  */
-const failedResponse = ({ code, message }: DoorError, { jobId, opening, last }: SaidBefore): string => {
+const failedResponse = ({ code, message }: DoorError, { jobId, opening, last, model = "" }: SaidBefore): string => {
   const id = RESPONSE_ID.exec(opening)?.[1] ?? `resp_${jobId}`;
   const event = (name: "created" | "failed", number: number, more: object): string => {
     const type = `response.${name}`;
@@ -82,7 +85,8 @@ const failedResponse = ({ code, message }: DoorError, { jobId, opening, last }: 
     return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, response })}\n\n`;
   };
   const before = last === "" ? opening : last;
-  const first = before === "" ? event("created", 0, { status: "in_progress", error: null }) : "";
+  const begun = { status: "in_progress", created_at: Math.floor(timeOfId(jobId) / 1000), model, error: null };
+  const first = before === "" ? event("created", 0, begun) : "";
   return first + event("failed", nextNumberAfter(first + before), { status: "failed", error: { code, message } });
 };
 

@@ -195,7 +195,7 @@ export const committed = (
     const { status } = first.job;
     const isWhole = status === "completed" && !isLost(first.job);
     const error = status === "completed" ? streamLost : first.job.error;
-    const nothing = { jobId: job.id, opening: "", last: "" };
+    const nothing = { jobId: job.id, opening: "", last: "", model: request.asking.model };
     const said = isWhole
       ? eventsOf(request, asked, first.job)
       : errorEvent(request.asking.api, doorErrorOf(error), nothing);

@@ -263,7 +263,14 @@ describe("a stream of /v1/responses that fails", () => {
     const answer = await answering;
     worker.fail(job, { code: "boom" });
     const said = await answer.whole;
-    expect(said).toContain(`{"type":"response.created","sequence_number":0,"response":{"id":"resp_${job.id}"`);
+    // The AI SDK reads no created response without a time and a model, and would not come to the error.
+    const { created_at: madeAt } = await world.ok("GET", `/api/jobs/${job.id}`);
+    const first = said.split("\n").find((line) => line.startsWith("data: ")) ?? "";
+    expect(JSON.parse(first.slice("data: ".length))).toMatchObject({
+      type: "response.created",
+      sequence_number: 0,
+      response: { id: `resp_${job.id}`, created_at: Math.floor(Date.parse(`${madeAt}`) / 1000), model: asking.model },
+    });
     expect(lastOf(said)).toMatchObject({
       type: "response.failed",
       sequence_number: 1,

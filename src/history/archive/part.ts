@@ -5,6 +5,7 @@ import type { AttemptResource } from "../../../contract/jobs/insight.ts";
 import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
 import { DAY_MS } from "../../../domain/words/duration.ts";
 import { hexOf } from "../../../domain/words/hex.ts";
+import { timeOfId } from "../../../domain/words/time-of-id.ts";
 import { through } from "../through.ts";
 
 export interface ArchivedLine extends JobResource {
@@ -26,8 +27,7 @@ export const jobOfLine = (line: ArchivedLine): JobResource => {
 const TIMED_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 
 /** The day (UTC) that a job's id tells, as 2026-11-23; null if it tells none. */
-export const dayOfId = (id: string): string | null =>
-  TIMED_ID.test(id) ? dayOf(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)) : null;
+export const dayOfId = (id: string): string | null => (TIMED_ID.test(id) ? dayOf(timeOfId(id)) : null);
 
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
