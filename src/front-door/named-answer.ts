@@ -18,6 +18,9 @@ const namedEvent = (event: string, response: StoredResponse): string => {
   return `event: ${String(data.type)}\ndata: ${JSON.stringify(named)}\n\n`;
 };
 
+/** The first piece of a long event, up to the answer's own id, before anything nested. */
+const BEGUN = /^((?:event:.*\n)?data: ?\{[^{}[\]]*"response": ?\{[^{}[\]]*?"id": ?")[^"\\]*"/;
+
 export const namedEvents = (events: string, response: StoredResponse): string => {
   if (!BEARS_ANSWER.test(events)) return events;
   let from = 0;
@@ -26,10 +29,10 @@ export const namedEvents = (events: string, response: StoredResponse): string =>
     named += namedEvent(events.slice(from, to), response);
     from = to;
   }
-  return named + events.slice(from);
+  return named + events.slice(from).replace(BEGUN, `$1${responseIdOf(response.id)}"`);
 };
 
-/** The same for a stream whose chunks are whole events. */
+/** The same for a stream whose chunks are whole events, or pieces of a long one. */
 export const namingEvents = (response: StoredResponse): TransformStream<Uint8Array, Uint8Array> => {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();

@@ -40,6 +40,23 @@ describe("an event of 3 MiB", () => {
     expect((await answer.whole) === said).toBe(true);
   });
 
+  it("has the id of the stored response that it bears, as the short events before it", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world, { apis: ["responses"] });
+    const answering = post(world.key, "/v1/responses", { model: "m1", input: "draw", stream: true });
+    const job = (await worker.nextJob()) as { id: string; lease: number };
+    worker.start(job);
+    const event = (type: string, result: string): string =>
+      `event: ${type}\ndata: {"type":"${type}","response":{"id":"resp_9","output":[{"id":"ig_1","result":"${result}"}]}}\n\n`;
+    worker.say(job, event("response.created", ""));
+    sayLong(worker, job, event("response.completed", "A".repeat(3 * MAX_PART_BYTES)));
+    worker.end(job);
+    worker.complete(job, null);
+    const ids = (await (await answering).whole).match(/"id":"[^"]*"/g);
+    const own = `"id":"resp_${job.id}"`;
+    expect(ids).toEqual([own, '"id":"ig_1"', own, '"id":"ig_1"']);
+  });
+
   it("is one event with one number to second readers, with those before and after it", async () => {
     const world = await newWorld();
     const { worker, answering, job } = await drawing(world);
