@@ -108,8 +108,9 @@ export const withChain = (c: AppContext, token: TokenFacts, read: DoorBody): Pro
     if (!(error instanceof Refused) || c.req.header("idempotency-key") === undefined) throw error;
     // What a repeated request follows may be gone since its first answer.
     const { background, store } = read.body;
-    const facts = { isBackground: background === true, previousId: null, turns: 0, earlierBytes: 0, carried: 0 };
-    return { read, response: store === false ? null : { ...facts, held: null }, refused: error.refusal };
+    // Nothing else is asked of a turn that is not made.
+    const response = store === false ? null : ({ isBackground: background === true } as NewResponse);
+    return { read, response, refused: error.refusal };
   });
 
 const resolved = async (c: AppContext, token: TokenFacts, sent: DoorBody): Promise<ChainedBody> => {
