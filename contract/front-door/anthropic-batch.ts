@@ -1,8 +1,8 @@
 // Batches in Anthropic's form. It has no `failed`: a batch whose requests are at fault is refused when it is created.
 
 import * as z from "zod";
-import { type BatchFacts, batchId, cancelledLines } from "../batch.ts";
-import { count, digits, instant, toIso, toIsoOrNull } from "../words/field.ts";
+import { type BatchFacts, cancelledLines } from "../batch.ts";
+import { count, digits, instant, place, toIso, toIsoOrNull } from "../words/field.ts";
 
 export const newAnthropicBatch = z
   .object({
@@ -29,8 +29,8 @@ export const anthropicBatch = z
 
 export const anthropicBatchQuery = z.object({
   limit: digits(1, 1_000).optional(),
-  after_id: batchId.optional(),
-  before_id: batchId.optional(),
+  after_id: place,
+  before_id: place,
 });
 
 export const anthropicBatchList = z

@@ -3,9 +3,9 @@
 import * as z from "zod";
 import { BATCH_STATUSES, OUTPUT_LIFE_MS, windowOf } from "../../domain/batch/batch.ts";
 import { APIS, type Api } from "../../domain/words/api.ts";
-import { type BatchFacts, batchId } from "../batch.ts";
+import type { BatchFacts } from "../batch.ts";
 import { fileId } from "../file.ts";
-import { count, digits, isCleanText } from "../words/field.ts";
+import { count, digits, isCleanText, place } from "../words/field.ts";
 
 /** By the path below `/v1/`; Anthropic's messages have a form of their own. */
 const BATCHED: ReadonlySet<string> = new Set(["chat/completions", "completions", "embeddings", "responses", "rerank"]);
@@ -83,7 +83,7 @@ export const openAiBatch = z
   })
   .meta({ id: "OpenAiBatch" });
 
-export const openAiBatchQuery = z.object({ after: batchId.optional(), limit: digits(1, 100).optional() });
+export const openAiBatchQuery = z.object({ after: place, limit: digits(1, 100).optional() });
 
 export const openAiBatchList = z
   .object({

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { FILE_LIFE_MS, MAX_FILE_BYTES } from "../../domain/file/file.ts";
 import { type FileResource, fileBytes, MAX_FILE_NAME_CHARS, purpose } from "../file.ts";
-import { count, digits, identifier, label } from "../words/field.ts";
+import { count, digits, identifier, label, place } from "../words/field.ts";
 
 const seconds = z.int().meta({ description: "seconds since 1970" });
 
@@ -36,7 +36,7 @@ export const openAiFileDeleted = z
 
 const MAX_LISTED = 1_000;
 export const openAiFileQuery = z.object({
-  after: z.string().max(64).optional(),
+  after: place,
   limit: digits(1, 10_000)
     .transform((limit) => Math.min(limit, MAX_LISTED))
     .optional(),

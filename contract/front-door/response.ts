@@ -139,8 +139,8 @@ const listedItem = (given: Json, name: string): Fields => {
   return { ...item, id, type, status: "completed", content: [{ type: part, text: content }] };
 };
 
-/** A page of what a response was made from; `items` are in the order of the conversation. */
-export const presentInputItems = (items: readonly Json[], jobId: string, query: InputItemsQuery): Json => {
+/** A page of what a response was made from; `items` are in the order of the conversation. Null: none is `after`. */
+export const presentInputItems = (items: readonly Json[], jobId: string, query: InputItemsQuery): Json | null => {
   const listed: Fields[] = [];
   // A page is asked for by an item's id, and some runtimes give every answer's item the same.
   const taken = new Set<Json | undefined>();
@@ -150,7 +150,9 @@ export const presentInputItems = (items: readonly Json[], jobId: string, query: 
     taken.add(one.id);
   }
   if (query.order === "desc") listed.reverse();
-  const from = query.after === undefined ? 0 : listed.findIndex(({ id }) => id === query.after) + 1;
+  const { after } = query;
+  const from = after === undefined ? 0 : listed.findIndex(({ id }) => id === after) + 1;
+  if (from === 0 && after !== undefined) return null;
   const data = listed.slice(from, from + query.limit);
   return {
     object: "list",

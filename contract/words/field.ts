@@ -145,5 +145,8 @@ export interface PageRequest {
 /** Query parameters of every list. */
 export const listQuery = { limit: digits(1, MAX_PAGE).default(50), offset: digits(0, MAX_OFFSET).default(0) };
 
+/** The id of a list's row, behind which it goes on: one that is unknown, in whatever form, is not found. */
+export const place = z.string().max(64).optional();
+
 export const page = { total: count, limit: count, offset: count };
 export const waitQuery = { wait: digits(0, MAX_WAIT_SECONDS).default(0) };

@@ -112,7 +112,7 @@ export const readLine = (
   return { customId, model, body, hash: fnv1a(written.slice(0, HASHED_CHARS)) >>> 0 };
 };
 
-const followingOf = (body: Fields): string | undefined => {
+const followingOf = (body: JsonFields): string | undefined => {
   if (inputItemsOf(body.input).some((item) => referredIdOf(item) !== null)) return "input";
   return FOLLOWING.find((name) => (body[name] ?? null) !== null);
 };

@@ -26,6 +26,7 @@ export type ResourceKind =
   | "upload"
   | "batch"
   | "response"
+  | "item"
   | "person"
   | "model task"
   | "archived day";

@@ -69,8 +69,9 @@ const list = endpoint(
     query: openAiBatchQuery,
     answers: { 200: { description: "A page of batches.", schema: openAiBatchList } },
   },
-  async (c, { query: { after = null, limit = USUAL_PAGE }, token }) => {
-    const asked = { form: "openai", after: after === null ? null : ownBatchId(after), before: null, limit } as const;
+  async (c, { query: { after = "", limit = USUAL_PAGE }, token }) => {
+    const beside = after === "" ? null : ownBatchId(after);
+    const asked = { form: "openai", beside, isNewer: false, limit } as const;
     const { batches, hasMore } = await ask(c, token, "listBatchesBeside", asked);
     const data = batches.map(toOpenAiBatch);
     const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];

@@ -139,9 +139,11 @@ const list = endpoint(
     answers: { 200: { description: "A page of batches.", schema: anthropicBatchList } },
   },
   async (c, { query: { limit = USUAL_PAGE, after_id: after, before_id: before }, token }) => {
-    const named = (id: string | undefined): string | null => (id === undefined ? null : ownBatchId(id));
-    const asked = { form: "anthropic", after: named(after), before: named(before), limit } as const;
-    const { batches, hasMore } = await ask(c, token, "listBatchesBeside", asked);
+    if (after && before) throw new Refused(invalid("before_id", "does not work with after_id: leave it out"));
+    const id = after || before || "";
+    const beside = id === "" ? null : ownBatchId(id);
+    const asked = { form: "anthropic", beside, isNewer: !!before, limit } as const;
+    const { batches, hasMore } = unwrapOf(id, await callTenant(c.env, token, "listBatchesBeside", asked));
     const data = batches.map((one) => toAnthropicBatch(one, clientOrigin(c)));
     return answer(c, { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
   },

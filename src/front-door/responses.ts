@@ -12,12 +12,14 @@ import {
   responseResource,
 } from "../../contract/front-door/response.ts";
 import { jobIdOfResponse, responseIdOf } from "../../domain/front-door/stored-response.ts";
+import { notFound } from "../../domain/words/refusal.ts";
 import type { ResponseFacts } from "../../durable-objects/operations/front-door/responses.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
+import { Refused } from "../http/refused.ts";
 import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { readInputItems } from "./chain.ts";
@@ -134,7 +136,9 @@ const inputItems = endpoint(
   },
   async (c, { params, query, token }) => {
     const id = jobIdOfResponse(params.id);
-    return answer(c, presentInputItems(await readInputItems(c, token, id), id, query));
+    const page = presentInputItems(await readInputItems(c, token, id), id, query);
+    if (page === null) throw new Refused(notFound("item", query.after ?? ""));
+    return answer(c, page);
   },
 );
 

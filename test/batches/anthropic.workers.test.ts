@@ -85,6 +85,14 @@ it("creates, polls, pages, reads results, and deletes", async () => {
   const listed: string[] = [];
   for await (const one of client.messages.batches.list({ limit: 1 })) listed.push(one.id);
   expect(listed).toEqual([other.id, batch.id]);
+  const newer = await client.messages.batches.list({ before_id: batch.id });
+  expect(newer.data.map(({ id }) => id)).toEqual([other.id]);
+  const beside = { after_id: batch.id, before_id: other.id };
+  await expect(client.messages.batches.list(beside)).rejects.toMatchObject({ status: 400 });
+  await expect(client.messages.batches.list({ after_id: "msgbatch_none" })).rejects.toMatchObject({
+    status: 404,
+    error: { error: { message: 'batch "msgbatch_none" not found' } },
+  });
   const late = await world.post(`/v1/messages/batches/${batch.id}/cancel`);
   expect([late.status, late.body.error.message]).toEqual([409, `cannot cancel batch ${batch.id}: it is completed`]);
   expect(await client.messages.batches.delete(batch.id)).toEqual({ id: batch.id, type: "message_batch_deleted" });

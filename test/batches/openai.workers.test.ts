@@ -110,6 +110,10 @@ it("runs ten lines, tells of answers and of errors, and lists itself", async () 
   });
   const listed: string[] = [];
   for await (const one of openai.batches.list({ limit: 1 })) listed.push(one.id);
+  for (const after of ["batch_none", "nonsense"]) {
+    for (const list of ["batches", "files"])
+      expect((await world.get(`/v1/${list}?after=${after}`)).body.error).toMatchObject({ code: "not_found" });
+  }
   expect(listed).toEqual([batch.id]);
   await worker.stop();
 });

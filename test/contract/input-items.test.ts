@@ -27,3 +27,8 @@ it("are each on one page, although a runtime gives all its items one id", () => 
     expect(ids).toContain("msg_1");
   }
 });
+
+it("do not begin again behind an item that is not there", () => {
+  const asked = { limit: 1, order: "asc", after: "msg_2" } as const;
+  expect(presentInputItems([{ type: "message", id: "msg_1" }], "j", asked)).toBeNull();
+});

@@ -50,6 +50,7 @@ describe("a response of a client key", () => {
       () => other.delete(at),
     ];
     for (const way of ways) expect((await way()).status).toBe(404);
+    expect((await owner.get(`${at}/input_items?after=none`)).body.error.message).toBe('item "none" not found');
     expect((await viewer.get(at)).status).toBe(200);
     const follows = await post(other.key, RESPONSES, { model: "m1", input: "x", previous_response_id: id });
     expect([follows.status, await follows.whole]).toEqual([400, expect.stringContaining("there is no response")]);

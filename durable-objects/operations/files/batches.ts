@@ -85,22 +85,20 @@ export const list = (
 
 export interface BatchesBeside {
   readonly form: BatchRecord["form"];
-  /** Newest first: those behind this one, or before it; null for the newest. */
-  readonly after: string | null;
-  readonly before: string | null;
+  /** Newest first: those behind this one, or before it if they are to be newer; null for the newest. */
+  readonly beside: string | null;
+  readonly isNewer: boolean;
   readonly limit: number;
 }
 
 /** A page by cursor, as OpenAI's and Anthropic's clients ask for it, and whether there are more that way. */
 export const listBeside = (
   turn: Turn,
-  { form, after, before, limit }: BatchesBeside,
+  { form, beside, isNewer, limit }: BatchesBeside,
 ): Result<{ batches: BatchFacts[]; hasMore: boolean }, Refusal> => {
-  const name = after ?? before;
-  const place = name === null ? null : find(turn, name);
+  const place = beside === null ? null : find(turn, beside);
   if (place !== null && !place.ok) return place;
   const asked = { ofKey: ownerOf(turn), form, limit: limit + 1 };
-  const isNewer = after === null && before !== null;
   const { batches } = turn.store;
   const found = place === null ? batches.page(asked, 0) : batches.beside(asked, place.value, isNewer);
   const page = isNewer ? found.slice(-limit) : found.slice(0, limit);
