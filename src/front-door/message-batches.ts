@@ -65,7 +65,7 @@ const faultOf = ({ faults }: BatchRecord): Refused => {
 /** What is said of a file's line, said of a request of this form. */
 const inRequests = (message: string): string =>
   message
-    .replaceAll("body.", "params.")
+    .replace(/^body\b|\bbody(?=\.)/, "params")
     .replace(/\bis on line (\d+)/, (_said, line: string) => `is in requests.${Number(line) - 1}`);
 
 /** Waits until the requests are read; what is at fault leaves nothing. */

@@ -143,6 +143,10 @@ it("is refused at once for what is wrong with a request, and leaves nothing", as
     status: 400,
     message: expect.stringContaining("requests.1"),
   });
+  const bare = [{ custom_id: "a" }] as unknown as Anthropic.Messages.BatchCreateParams.Request[];
+  await expect(client.messages.batches.create({ requests: bare })).rejects.toMatchObject({
+    message: expect.stringContaining("requests.0.params: params must be a JSON object"),
+  });
   expect((await world.get("/api/batches")).body.total).toBe(0);
   expect((await world.get("/api/files")).body.total).toBe(0);
 });
