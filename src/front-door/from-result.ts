@@ -111,10 +111,10 @@ const responseEvents = (response: Fields): string => {
   for (const [index, item] of list(response.output).entries()) {
     const at = { item_id: item.id ?? null, output_index: index };
     const call = entryOf(CALLS, String(item.type));
-    const empty: Fields = call === undefined ? {} : { [call[0]]: "" };
-    for (const [name] of LISTS) if (name in item) empty[name] = [];
-    if ("status" in item) empty.status = "in_progress";
-    tell("output_item.added", { output_index: index, item: { ...item, ...empty } });
+    const added: Fields = { ...item, status: "in_progress" };
+    for (const [name] of LISTS) if (name in item) added[name] = [];
+    if (call !== undefined) added[call[0]] = "";
+    tell("output_item.added", { output_index: index, item: added });
     if (call !== undefined) say(call, at, item);
     for (const [name, part, place] of LISTS)
       for (const [n, one] of list(item[name]).entries()) {

@@ -18,8 +18,13 @@ const namedEvent = (event: string, response: StoredResponse): string => {
   return `event: ${String(data.type)}\ndata: ${JSON.stringify(named)}\n\n`;
 };
 
-/** The first piece of a long event, up to the answer's own id, before anything nested. */
-const BEGUN = /^((?:event:.*\n)?data: ?\{[^{}[\]]*"response": ?\{[^{}[\]]*?"id": ?")[^"\\]*"/;
+/**
+ * In an answer too large to be read, or in the first piece of a long event that bears one: its own id stands at its
+ * beginning, before anything nested.
+ */
+const OWN_ID = /^((?:(?:event:.*\n)?data: ?\{[^{}[\]]*"response":)?\s*\{[^{}[\]]*?"id": ?")[^"\\]*"/;
+
+const withOwnId = (text: string, { id }: StoredResponse): string => text.replace(OWN_ID, `$1${responseIdOf(id)}"`);
 
 export const namedEvents = (events: string, response: StoredResponse): string => {
   if (!BEARS_ANSWER.test(events)) return events;
@@ -29,7 +34,7 @@ export const namedEvents = (events: string, response: StoredResponse): string =>
     named += namedEvent(events.slice(from, to), response);
     from = to;
   }
-  return named + events.slice(from).replace(BEGUN, `$1${responseIdOf(response.id)}"`);
+  return named + withOwnId(events.slice(from), response);
 };
 
 /** The same for a stream whose chunks are whole events, or pieces of a long one. */
@@ -42,10 +47,7 @@ export const namingEvents = (response: StoredResponse): TransformStream<Uint8Arr
   });
 };
 
-/** An answer too large to be read: its own id stands at its beginning, before anything nested. */
-const OWN_ID = /^(\s*\{[^{}[\]]*?"id": ?")[^"\\]*"/;
-
-export const namingAnswer = ({ id }: StoredResponse): TransformStream<Uint8Array, Uint8Array> => {
+export const namingAnswer = (response: StoredResponse): TransformStream<Uint8Array, Uint8Array> => {
   const decoder = new TextDecoder();
   let isFirst = true;
   return new TransformStream({
@@ -53,7 +55,7 @@ export const namingAnswer = ({ id }: StoredResponse): TransformStream<Uint8Array
       if (!isFirst) return controller.enqueue(chunk);
       isFirst = false;
       const text = decoder.decode(chunk, { stream: true });
-      const named = text.replace(OWN_ID, `$1${responseIdOf(id)}"`);
+      const named = withOwnId(text, response);
       if (named === text) return controller.enqueue(chunk);
       // Characters cut by the chunk's end stay bytes.
       const kept = chunk.subarray(new TextEncoder().encode(text).length);

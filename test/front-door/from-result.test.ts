@@ -164,10 +164,10 @@ test("a response's events are those of OpenAI, in its order, and no item is with
   const begun = { status: "in_progress", output: [], error: null, usage: null };
   expect(events[0]?.response).toMatchObject(begun);
   expect(events.flatMap(({ type, item: added }) => (type === "response.output_item.added" ? [added] : []))).toEqual([
-    { ...reasoning, summary: [], content: [] },
+    { ...reasoning, status: "in_progress", summary: [], content: [] },
     { ...item("hi"), status: "in_progress", content: [] },
     { ...refused, status: "in_progress", content: [] },
     { ...functionCall, status: "in_progress", arguments: "" },
-    { ...custom, input: "" },
+    { ...custom, status: "in_progress", input: "" },
   ]);
 });
