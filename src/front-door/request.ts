@@ -152,9 +152,9 @@ const userOf = (c: AppContext, body: Body): string | null => {
 
 /** Whether the request may go to a hosted provider. A form has only texts. */
 const edgeOf = ({ edge }: Body): boolean => {
-  const told = String(edge ?? true);
-  if (told !== "true" && told !== "false") throw new Refused(invalid("edge", "must be true or false"));
-  return told === "true";
+  const told = edge === "true" ? true : edge === "false" ? false : (edge ?? true);
+  if (typeof told !== "boolean") throw new Refused(invalid("edge", "must be true or false"));
+  return told;
 };
 
 /** Fields that are meant for the coordinator, and would be refused by a runtime. */

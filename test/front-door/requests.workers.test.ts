@@ -291,7 +291,7 @@ describe("a request that is not streamed", () => {
   it("says in its body whether it may go to a hosted provider: another word is refused, not overheard", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
-    for (const edge of ["no", 0, [], "off"]) {
+    for (const edge of ["no", 0, [], ["true"], { toString: 1 }]) {
       const refused = await post(world.key, CHAT, chat({ edge }));
       expect([refused.status, JSON.parse(await refused.whole).error.param]).toEqual([400, "edge"]);
     }
