@@ -37,7 +37,13 @@ const WAITING_COMMITS = 9;
 const LINE_FEED_MS = 5_000;
 const JSON_TYPE = "application/json";
 
-export const answerPlain = async (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> => {
+/** `leftJob`: what the request has waited for before. */
+export const answerPlain = async (
+  c: AppContext,
+  token: TokenFacts,
+  request: AskedRequest,
+  leftJob = "",
+): Promise<Response> => {
   const { asking } = request;
   const startedAt = Date.now();
   const client = watchClient(c, token, asking.id ?? "");
@@ -67,9 +73,10 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, request: Ask
     return new Response(lineFeedsThen(c, ending, bodyOf, client.stop), { headers });
   }
   client.stop();
-  // The client that asked first left, which leaves nothing behind; this one still waits.
+  // The client that asked first left, which leaves nothing behind; this one still waits. A runtime's error of that name
+  // is the answer to each repetition.
   const isAnothers = asked.isReplayed && ended.error?.code === clientClosed.code && asking.input !== null;
-  if (isAnothers && !client.signal.aborted) return answerPlain(c, token, request);
+  if (isAnothers && job.id !== leftJob && !client.signal.aborted) return answerPlain(c, token, request, job.id);
   if (ended.status !== "completed") return failureResponse(c, asking.api, ended, headersOf(ended));
   const answer = await bodyOfAnswer(c, token, ended, asking.idempotency !== null, asked.response);
   if (answer === null || (asked.isReplayed && answer.body === "null"))

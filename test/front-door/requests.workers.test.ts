@@ -213,6 +213,17 @@ describe("a request that is not streamed", () => {
     expect(JSON.parse(await whole)).toEqual(chatAnswer("hello"));
   });
 
+  it("gets a runtime's own client_closed again when it is repeated, as any other failure", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const ask = () => post(world.key, CHAT, chat(), { "idempotency-key": "k" });
+    const first = ask();
+    worker.fail(await worker.nextJob(), { code: "client_closed", status: 400, retryable: false });
+    expect((await first).status).toBe(400);
+    const again = await ask();
+    expect([again.status, JSON.parse(await again.whole).error.code]).toEqual([400, "client_closed"]);
+  });
+
   it("leaves nothing behind of a body over 1 MiB that it answers again", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
