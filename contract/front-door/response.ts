@@ -151,8 +151,8 @@ export const presentInputItems = (items: readonly Json[], jobId: string, query: 
   }
   if (query.order === "desc") listed.reverse();
   const { after } = query;
-  const from = after === undefined ? 0 : listed.findIndex(({ id }) => id === after) + 1;
-  if (from === 0 && after !== undefined) return null;
+  const from = after ? listed.findIndex(({ id }) => id === after) + 1 : 0;
+  if (after && from === 0) return null;
   const data = listed.slice(from, from + query.limit);
   return {
     object: "list",

@@ -68,8 +68,8 @@ const list = endpoint(
     answers: { 200: { description: "A page of files, newest first unless `order` is `asc`.", schema: openAiFileList } },
   },
   async (c, { query, token }) => {
-    const { after = null, limit = USUAL_PAGE, order = "desc", purpose = null } = query;
-    const asked = { purpose, after, isAscending: order === "asc", limit };
+    const { after, limit = USUAL_PAGE, order = "desc", purpose = null } = query;
+    const asked = { purpose, after: after || null, isAscending: order === "asc", limit };
     const { files, hasMore } = await ask(c, token, "listFilesAfter", asked);
     const data = files.map(toOpenAiFile);
     const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];

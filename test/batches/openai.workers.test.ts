@@ -114,6 +114,10 @@ it("runs ten lines, tells of answers and of errors, and lists itself", async () 
     for (const list of ["batches", "files"])
       expect((await world.get(`/v1/${list}?after=${after}`)).body.error).toMatchObject({ code: "not_found" });
   }
+  for (const list of ["batches", "files"]) {
+    const { data } = await world.ok("GET", `/v1/${list}`);
+    expect((await world.ok("GET", `/v1/${list}?after=`)).data).toEqual(data);
+  }
   expect(listed).toEqual([batch.id]);
   await worker.stop();
 });

@@ -32,3 +32,8 @@ it("do not begin again behind an item that is not there", () => {
   const asked = { limit: 1, order: "asc", after: "msg_2" } as const;
   expect(presentInputItems([{ type: "message", id: "msg_1" }], "j", asked)).toBeNull();
 });
+
+it("begin with the first where the place is empty, as every list", () => {
+  const page = presentInputItems([{ type: "message", id: "msg_1" }], "j", { limit: 1, order: "asc", after: "" });
+  expect(page).toMatchObject({ first_id: "msg_1" });
+});
