@@ -218,6 +218,7 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   turn.sendHalt(job, "retried");
   const retried = recordCommand(turn, command, job, decided.value);
   reserveAgain(turn, job);
+  countRequest(turn, asked.length > 0, asked);
   return ok(retried);
 };
 

@@ -164,6 +164,11 @@ it("hold for a job that is tried again, too: money, models, a person's money, wh
   const first = await failed(busy);
   await post(busy, { run_at: "2999-01-01T00:00:00Z" });
   expect(await retry(busy, first)).toEqual([429, "rate_limit_exceeded"]);
+  const rare = await limitedKey({ requests_per_minute: 2 });
+  const again = await failed(rare);
+  expect(await retry(rare, again)).toEqual([200, expect.any(String)]);
+  expect(await retry(rare, first)).toEqual([429, "rate_limit_exceeded"]);
+  expect((await world.post(`/api/jobs/${again}/cancel`)).status).toBe(200);
   const free = await world.withKey("standard");
   expect(await retry(free, id)).toEqual([200, expect.stringMatching(/pending|assigned/)]);
   const local = await limitedKey({ edge: false });
