@@ -375,6 +375,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `DROP INDEX files_newest`,
     `CREATE INDEX files_listed ON files (created_at, id, purpose, owner, is_whole, expires_at)`,
   ],
+  // Deliveries of a status are counted and found without reading the others.
+  [`DROP INDEX deliveries_of`, `CREATE INDEX deliveries_of ON deliveries (webhook_id, id, status)`],
 ];
 
 /** The version of a database after all steps. */

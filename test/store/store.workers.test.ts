@@ -8,7 +8,8 @@ import { filesTable } from "../../durable-objects/store/files.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
 import { RECENT_CHARS } from "../../durable-objects/store/recent-rows.ts";
 import { migrate, SCHEMA_STEPS } from "../../durable-objects/store/schema.ts";
-import { all } from "../../durable-objects/store/sql.ts";
+import { all, type Sql } from "../../durable-objects/store/sql.ts";
+import { deliveriesTable } from "../../durable-objects/store/webhooks/deliveries.ts";
 import { asked } from "../support/new-job.ts";
 
 const inStore = <T>(name: string, use: (store: Store, storage: DurableObjectStorage) => T): Promise<T> =>
@@ -184,29 +185,43 @@ test.each(Object.entries(HOT_QUERIES))("%s is found through an index", async (_w
   expect(plan.join("; ")).not.toMatch(/SCAN (jobs|keys)(?! USING)/);
 });
 
+/** Passes on what is asked, and keeps how SQLite does it. */
+const planned = (sql: Sql, table: string): { readonly sql: Sql; readonly plans: string[] } => {
+  const isOfTable = new RegExp(`^(?:SCAN|SEARCH) ${table}`);
+  const plans: string[] = [];
+  const exec: Sql["exec"] = (query, ...bindings) => {
+    const plan = all(sql, `EXPLAIN QUERY PLAN ${query}`, ...bindings).map(({ detail }) => String(detail));
+    plans.push(plan.filter((line) => isOfTable.test(line)).join("; "));
+    return sql.exec(query, ...bindings);
+  };
+  return { sql: { exec, databaseSize: 0 }, plans };
+};
+
 test("files are counted, and found by purpose and by key, without reading the records of others", async () => {
-  const plans = await inStore("files", (_store, { sql }) => {
-    const asked: string[] = [];
-    const files = filesTable({
-      exec: (query, ...bindings) => {
-        const plan = all(sql, `EXPLAIN QUERY PLAN ${query}`, ...bindings).map(({ detail }) => String(detail));
-        asked.push(plan.filter((line) => /^(?:SCAN|SEARCH) files/.test(line)).join("; "));
-        return sql.exec(query, ...bindings);
-      },
-      databaseSize: 0,
-    });
+  const asked = await inStore("files", (_store, storage) => {
+    const { sql, plans } = planned(storage.sql, "files");
+    const files = filesTable(sql);
     const page = { purpose: "batch", ofKey: "k", nowAt: 1 };
     files.count(page);
     files.page(page, 200, 0);
     for (const isAscending of [true, false]) files.after(page, { after: null, isAscending, limit: 101 });
-    return asked;
+    return plans;
   });
   const listed = "files USING COVERING INDEX files_listed";
   const one = "SEARCH files USING PRIMARY KEY (id=?)";
-  expect(plans).toEqual([
+  expect(asked).toEqual([
     `SCAN ${listed}`,
     `SCAN ${listed}; ${one}`,
     `SEARCH ${listed} ((created_at,id)>(?,?)); ${one}`,
     `SEARCH ${listed} ((created_at,id)<(?,?)); ${one}`,
   ]);
+});
+
+test("deliveries of a status are counted without reading the others", async () => {
+  const asked = await inStore("deliveries", (_store, storage) => {
+    const { sql, plans } = planned(storage.sql, "deliveries");
+    deliveriesTable(sql).count("w", "failed");
+    return plans;
+  });
+  expect(asked).toEqual(["SEARCH deliveries USING COVERING INDEX deliveries_of (webhook_id=?)"]);
 });
