@@ -21,6 +21,8 @@ import type { Turn } from "../turn/turn.ts";
 
 /** The platform allows six connections at a time. */
 const MAX_UNDER_WAY = 5;
+/** Of one endpoint, beside others: it may stop answering, and is known to be slow only when its tries have ended. */
+const MAX_OF_ONE = 4;
 /** Endpoints that fail share these, because each may take its whole timeout. */
 const MAX_FAILING_UNDER_WAY = 2;
 /** Endpoints that answer slowly, or fail, share these while there are quicker ones. */
@@ -115,13 +117,21 @@ const sendable = (turn: Turn): Sendable => (turn.memory.killswitch.level >= FULL
 const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
   const { deliveriesUnderWay } = memory;
   if (deliveriesUnderWay.size >= MAX_UNDER_WAY) return [];
+  const underWay = [...deliveriesUnderWay.values()];
   const webhooks = memory.webhooks.filter(({ isGivingUp = false }) => !isGivingUp);
   const healthy = webhooks.filter(({ failingSinceAt }) => failingSinceAt === null);
   const quick = healthy.filter(({ id }) => !memory.slowWebhooks.has(id));
   const countOfOthers = (some: readonly Webhook[]): number =>
-    [...deliveriesUnderWay.values()].filter((id) => !some.some((one) => one.id === id)).length;
-  if (quick.length > 0 && countOfOthers(quick) >= MAX_SLOW_UNDER_WAY) return quick;
-  return countOfOthers(healthy) < MAX_FAILING_UNDER_WAY ? webhooks : healthy;
+    underWay.filter((id) => !some.some((one) => one.id === id)).length;
+  const open =
+    quick.length > 0 && countOfOthers(quick) >= MAX_SLOW_UNDER_WAY
+      ? quick
+      : countOfOthers(healthy) < MAX_FAILING_UNDER_WAY
+        ? webhooks
+        : healthy;
+  return open.filter(
+    ({ id }) => memory.webhooks.length === 1 || underWay.filter((one) => one === id).length < MAX_OF_ONE,
+  );
 };
 
 /**

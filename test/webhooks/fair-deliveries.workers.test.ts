@@ -58,6 +58,29 @@ test("endpoints that answer have five together, each in the order of its own del
   expect(seen.waitsMs).toBe(5_000);
 });
 
+test("an endpoint that fails has its place beside one that always has something to send", async () => {
+  const busy = Array.from({ length: 9 }, (_, index) => due("busy", `busy-${index}`, index));
+  const failing = webhook("fails", { failingSinceAt: 5 });
+  const seen = await taken("busy", [webhook("busy"), webhook("idle"), failing], busy, (turn) => {
+    turn.store.deliveries.put(due("fails", "fails-1", NOW));
+    takeDeliveries(turn);
+    return { last: turn.effects.deliveries.at(-1)?.id };
+  });
+  expect(seen.last).toBe("fails-1");
+});
+
+test("an endpoint that stops answering leaves a place for the others, whose deliveries come later", async () => {
+  const backlog = Array.from({ length: 9 }, (_, index) => due("hangs", `hangs-${index}`, index));
+  const seen = await taken("hangs", [webhook("hangs"), webhook("well")], backlog, (turn) => {
+    const first = turn.effects.deliveries.length;
+    turn.store.deliveries.put(due("well", "well-1", NOW));
+    const waitsMs = (nextDeliveryAt(turn) ?? 0) - NOW;
+    takeDeliveries(turn);
+    return { waitsMs, more: turn.effects.deliveries.slice(first).map(({ id }) => id) };
+  });
+  expect(seen).toEqual({ taken: ["hangs-0", "hangs-1", "hangs-2", "hangs-3"], waitsMs: 0, more: ["well-1"] });
+});
+
 test("an endpoint that takes long to answer leaves places for quicker ones, and has all where there are none", async () => {
   const backlog = (id: string) => Array.from({ length: 9 }, (_, index) => due(id, `${id}-${index}`, index));
   const OK = { status: 204, retryAfterMs: null, error: null };
