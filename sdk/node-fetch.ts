@@ -10,7 +10,7 @@ interface NodeHttp {
 }
 
 interface NodeRequest {
-  readonly on: (event: "error" | "close", listener: (error: unknown) => void) => unknown;
+  readonly on: (event: "error" | "close" | "timeout", listener: (error: unknown) => void) => unknown;
   readonly end: (body: string | undefined) => unknown;
   readonly destroy: (error: unknown) => unknown;
 }
@@ -32,6 +32,8 @@ interface NodeProcess {
 const PLAIN_HTTP = "http:";
 /** Just below what a string may have in Node: more would end the program. */
 const MAX_ANSWER_CHARS = 500_000_000;
+/** As long as Node's `fetch` waits for the next byte of an answer. */
+const IDLE_MS = 300_000;
 /** Where Node's `fetch`, and the package undici, keep who sends requests: a proxy, for example. */
 const DISPATCHER = Symbol.for("undici.globalDispatcher.1");
 const builtInFetch = globalThis.fetch;
@@ -52,27 +54,37 @@ const isFetchItsOwn = (): boolean => {
 };
 
 /** Undefined where there is only `fetch`. */
-export const nodeFetch = (url: string): FetchWhole | undefined => {
+export const nodeFetch = (url: string, idleMs = IDLE_MS): FetchWhole | undefined => {
   const http = httpOfNode();
   if (http === null || !url.startsWith(PLAIN_HTTP)) return undefined;
   return (address, init) =>
     (init.body === undefined || typeof init.body === "string") && isFetchItsOwn()
-      ? send(http, address, init)
+      ? send(http, address, init, idleMs)
       : fetch(address, init);
 };
 
 /** Rejects as `fetch` does: with the signal's reason, or with an error whose cause says what happened. */
-const send = (http: NodeHttp, url: string, { method, headers, body, signal }: RequestInit): Promise<WholeAnswer> =>
+const send = (
+  http: NodeHttp,
+  url: string,
+  { method, headers, body, signal }: RequestInit,
+  idleMs: number,
+): Promise<WholeAnswer> =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    const options = { method, headers: Object.fromEntries(headers as Headers) };
+    const failed = (cause: unknown): void =>
+      reject(signal?.aborted ? signal.reason : new TypeError("the request failed", { cause }));
+    const options = { method, headers: Object.fromEntries(headers as Headers), timeout: idleMs };
     const request = http.request(url, options, (answer) => resolve(wholeAnswer(answer)));
     const stop = (): void => void request.destroy(signal?.reason);
     signal?.addEventListener("abort", stop);
-    request.on("close", () => signal?.removeEventListener("abort", stop));
-    request.on("error", (cause) =>
-      reject(signal?.aborted ? signal.reason : new TypeError("the request failed", { cause })),
-    );
+    request.on("timeout", () => void request.destroy(new Error(`nothing came for ${idleMs} ms`)));
+    request.on("close", () => {
+      signal?.removeEventListener("abort", stop);
+      // Node says of an answer that is none, such as an upgrade that was not asked for, only that it has closed.
+      failed(new Error("closed without an answer"));
+    });
+    request.on("error", failed);
     request.end(body as string | undefined);
   });
 

@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { nodeFetch } from "../../sdk/node-fetch.ts";
 import { Signalbox, type SignalboxOptions } from "../../sdk/signalbox.ts";
 
 const cleanups: (() => void)[] = [];
@@ -30,7 +31,7 @@ const clientOf = async (
   };
   cleanups.push(stop);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { client: new Signalbox({ url, key: "sb_1", retries: 0, ...options }), requests, stop };
+  return { client: new Signalbox({ url, key: "sb_1", retries: 0, ...options }), requests, stop, url };
 };
 
 const sayJson = (outgoing: ServerResponse, value: unknown, status = 200): void => {
@@ -116,6 +117,23 @@ describe.each([
       await left.promise;
     },
   );
+});
+
+describe("Node's own client", () => {
+  const asked = { method: "GET", headers: new Headers() };
+
+  it("gives up where nothing more comes, as fetch does after five minutes", async () => {
+    const { url } = await clientOf((outgoing) => void outgoing.writeHead(200).write("{"));
+    const answer = await nodeFetch(url, 20)?.(url, asked);
+    await expect(answer?.text()).rejects.toThrow();
+  });
+
+  it("takes what closes without an answer for none", async () => {
+    const { client } = await clientOf((_, { socket }) => {
+      socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n");
+    });
+    await expect(client.jobs.get("j1")).rejects.toMatchObject({ code: "unreachable" });
+  });
 });
 
 it("Node's own client keeps its connection", async () => {
