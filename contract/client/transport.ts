@@ -214,15 +214,23 @@ export class Transport {
 
   /** The answer when it begins. @throws ApiProblem if it is not a success. */
   response(call: Call): Promise<Response> {
-    return this.#answer(call, this.#fetch);
+    return this.#tried(call, (headers) => this.#attempt(call, headers, this.#fetch));
   }
 
-  async #answer<Answer extends WholeAnswer>(call: Call, fetch: Fetch<Answer>): Promise<Answer> {
+  /** An answer and its text: one that breaks off is asked for again, as if there had been none. */
+  #whole(call: Call): Promise<{ answer: WholeAnswer; text: string }> {
+    return this.#tried(call, async (headers) => {
+      const answer = await this.#attempt(call, headers, this.#fetchWhole);
+      return { answer, text: await this.#read(answer, call) };
+    });
+  }
+
+  async #tried<Answer>(call: Call, attempt: (headers: Headers) => Promise<Answer>): Promise<Answer> {
     const { key, retries = DEFAULT_RETRIES, onRetry, onProblem } = this.#options;
     const headers = headersOf(call, key);
     for (let tried = 0; ; tried += 1) {
       try {
-        return await this.#attempt(call, headers, fetch);
+        return await attempt(headers);
       } catch (error) {
         if (!(error instanceof ApiProblem)) throw error;
         const ms = pauseMs(error, tried);
@@ -241,24 +249,23 @@ export class Transport {
   }
 
   async jsonWithTag<Content>(call: Call): Promise<Tagged<Content>> {
-    const response = await this.#answer(call, this.#fetchWhole);
-    const text = await this.#read(response, call);
+    const { answer, text } = await this.#whole(call);
     try {
-      return { content: JSON.parse(text) as Content, etag: response.headers.get("etag") };
+      return { content: JSON.parse(text) as Content, etag: answer.headers.get("etag") };
     } catch {
-      throw notAs("JSON", call, response);
+      throw notAs("JSON", call, answer);
     }
   }
 
   /** Text of this media type. */
   async textWithTag(call: Call, type: string): Promise<Tagged<string>> {
-    const response = await this.#answer(call, this.#fetchWhole);
-    if (response.headers.get("content-type")?.startsWith(type) !== true) throw notAs(type, call, response);
-    return { content: await this.#read(response, call), etag: response.headers.get("etag") };
+    const { answer, text } = await this.#whole(call);
+    if (answer.headers.get("content-type")?.startsWith(type) !== true) throw notAs(type, call, answer);
+    return { content: text, etag: answer.headers.get("etag") };
   }
 
   async text(call: Call): Promise<string> {
-    return this.#read(await this.#answer(call, this.#fetchWhole), call);
+    return (await this.#whole(call)).text;
   }
 
   async nothing(call: Call): Promise<void> {

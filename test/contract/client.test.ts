@@ -151,6 +151,17 @@ describe("what fails in passing", () => {
     expect(seen).toHaveLength(2);
   });
 
+  it("is an answer that broke off, too", async () => {
+    const cut = new ReadableStream({ start: (body) => body.error(new TypeError("terminated")) });
+    const halfAnswer: Answer = () => new Response(cut, { headers: { "content-type": "application/json" } });
+    const { seen, client } = clientOf([halfAnswer, json(201, { id: "j1" })]);
+    expect(await client.jobs.create({ prompt: "hi" })).toEqual({ id: "j1" });
+    expect(new Set(seen.map(({ headers }) => headers.get("idempotency-key"))).size).toBe(1);
+    const once = clientOf([halfAnswer, json(200, {})]);
+    expect(await refusal(once.client.jobs.cancel("j1"))).toMatchObject({ status: 0, code: "unreachable" });
+    expect(once.seen).toHaveLength(1);
+  });
+
   it("is repeated whatever it is, where the service says that it did nothing", async () => {
     const { seen, client } = clientOf([problem(503, "overloaded"), json(201, { key: "sb_2" })]);
     await client.keys.create({ name: "k", role: "worker" });
