@@ -40,7 +40,7 @@ class Signalbox:
         """Waits until a job is final, also while the service is away."""
         while True:
             path = f"/api/jobs/{job_id}?wait={CLAIM_WAIT_SECONDS}"
-            job: dict[str, Any] = while_away(lambda: self._api.call("GET", path))
+            job: dict[str, Any] = while_away(lambda: self._api.call("GET", path, needs=("status",)))
             if job["status"] in FINAL:
                 return self._with_result(job)
 
@@ -80,7 +80,7 @@ class Signalbox:
     def jobs(self, **query: Any) -> Iterator[dict[str, Any]]:
         """The jobs of `GET /api/jobs`, page by page, newest first: `jobs(status="failed", model="whisper")`."""
         while True:
-            page = self._api.insist("GET", path_with("/api/jobs", **query))
+            page = self._api.insist("GET", path_with("/api/jobs", **query), needs=("jobs",))
             yield from page["jobs"]
             if not page.get("next_cursor"):
                 return
@@ -88,7 +88,7 @@ class Signalbox:
             query.pop("offset", None)
 
     def _create(self, job: Mapping[str, Any]) -> Any:
-        return self._api.insist("POST", "/api/jobs", job, headers={"Idempotency-Key": fresh_key()})
+        return self._api.insist("POST", "/api/jobs", job, needs=("id",), headers={"Idempotency-Key": fresh_key()})
 
     def _end_of(self, job_id: str, has_written: bool) -> Iterator[Any]:
         job = self.wait(job_id)

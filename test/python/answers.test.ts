@@ -210,6 +210,27 @@ describe.skipIf(lacksPython)("a Python client", () => {
     server.close();
   });
 
+  it("asks again where something between answers for the service, and raises a Problem at last", async () => {
+    const page = JSON.stringify({ jobs: [{ id: "j1" }] });
+    const given: readonly Given[] = [{ body: "" }, { body: "[]" }, { body: page }, { body: "{}" }];
+    let asked = 0;
+    const server = await serving(() => {
+      asked += 1;
+      return given[asked - 1] ?? { body: "null" };
+    });
+    const client = start(
+      server,
+      `from signalbox import Problem
+print("got", *[job["id"] for job in Signalbox().jobs()])
+try: Signalbox().run("hi")
+except Problem as problem: print("raised", problem.code)`,
+    );
+    await eventually(() => expect(client.output()).toContain("raised unexpected_answer"));
+    expect(client.output()).toContain("got j1");
+    server.closeAllConnections();
+    server.close();
+  });
+
   it("goes on with a stream after the last event, also where the service is away for a moment", async () => {
     const chunk = (number: number, text: string) => `event: chunk\nid: 1.${number}\ndata: {"text":"${text}"}\n\n`;
     const job = { id: "j1", status: "completed", result: "ab", error: null };
