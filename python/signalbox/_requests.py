@@ -113,7 +113,10 @@ def _problem_of(error: urllib.error.HTTPError) -> Problem:
         except (OSError, ValueError, http.client.HTTPException):
             told = {}
     told = told if isinstance(told, dict) else {}
-    code = told.get("code") or ("redirected" if 300 <= error.code < 400 else "unexpected_answer")
+    if 300 <= error.code < 400:
+        where = error.headers.get("Location") or "another address"
+        return Problem("redirected", f"the address redirects to {where}: use that address", error.code)
+    code = told.get("code") or "unexpected_answer"
     return Problem(code, told.get("detail") or told.get("title") or f"HTTP {error.code}", error.code)
 
 

@@ -231,6 +231,15 @@ except Problem as problem: print("raised", problem.code)`,
     server.close();
   });
 
+  it("says where the service has gone", async () => {
+    const server = await serving(() => ({ status: 301, body: "" }));
+    const client = start(server, `Signalbox().run("hi")`);
+    const words = "the address redirects to http://login.example/: use that address";
+    await eventually(() => expect(client.output()).toContain(words));
+    server.closeAllConnections();
+    server.close();
+  });
+
   it("goes on with a stream after the last event, also where the service is away for a moment", async () => {
     const chunk = (number: number, text: string) => `event: chunk\nid: 1.${number}\ndata: {"text":"${text}"}\n\n`;
     const job = { id: "j1", status: "completed", result: "ab", error: null };
