@@ -1,6 +1,6 @@
 // Jobs of the front door: a client waits for the answer on an open connection, so these jobs end instead of waiting.
 
-import { changeJob, type Decision, type Job, type JobError, type JobPayload, jobEvent } from "../job/job.ts";
+import { changeJob, type Decision, type Job, type JobError, type JobPayload, jobEvent, NO_PLACE } from "../job/job.ts";
 import { avoidingThis, failed } from "../job/lease-fence.ts";
 import { requeueJob } from "../job/queue-place.ts";
 import type { Alias } from "./door-model.ts";
@@ -43,7 +43,7 @@ export const waitedInVain = (job: Job, reason: string, isFull: boolean): JobErro
 export const giveUpWaiting = (job: Job, error: JobError, nowAt: number): Decision => {
   const next = changeJob(
     job,
-    { status: "failed", error, orderKey: null, readyAt: null, queueUntilAt: null, finishedAt: nowAt, settledBy: null },
+    { status: "failed", error, ...NO_PLACE, queueUntilAt: null, finishedAt: nowAt, settledBy: null },
     nowAt,
   );
   return { job: next, events: [jobEvent(next, "job.failed", nowAt, { ...error })] };

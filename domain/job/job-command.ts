@@ -4,7 +4,7 @@ import { isFinal } from "../words/job-status.ts";
 import type { Refusal } from "../words/refusal.ts";
 import type { Priority, Tier } from "../words/requirements.ts";
 import { err, ok, type Result } from "../words/result.ts";
-import { changeJob, type Decision, isLeased, type Job, type JobError, jobEvent } from "./job.ts";
+import { changeJob, type Decision, isLeased, type Job, type JobError, jobEvent, NO_PLACE } from "./job.ts";
 import { hasFirstToken } from "./lease-fence.ts";
 import { groupKeyOf } from "./queue.ts";
 import { queuePlaceOf, requeueJob } from "./queue-place.ts";
@@ -45,9 +45,7 @@ export const cancelJob = (
     job,
     {
       status: "cancelled",
-      orderKey: null,
-      readyAt: null,
-      delayedBy: null,
+      ...NO_PLACE,
       progress: null,
       finishedAt: nowAt,
       settledBy: null,

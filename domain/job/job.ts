@@ -176,6 +176,9 @@ export const isWaitedFor = ({ frontDoor }: Pick<Job, "frontDoor">): boolean =>
 
 export const isLeased = ({ status }: Job): boolean => isLeasedStatus(status);
 
+/** A job that does not wait has no place in the queue. */
+export const NO_PLACE = { orderKey: null, readyAt: null, delayedBy: null } as const;
+
 /** The next version of a job. Every rule that changes a job goes through here. */
 export const changeJob = (job: Job, changes: Partial<Job>, nowAt: number): Job => ({
   ...job,

@@ -9,6 +9,7 @@ import {
   type Job,
   type JobError,
   jobEvent,
+  NO_PLACE,
   type Settlement,
   type Usage,
 } from "./job.ts";
@@ -88,9 +89,7 @@ export const failed = (
       ...(spent.model == null ? {} : { ranModel: spent.model }),
       progress: null,
       finishedAt: nowAt,
-      orderKey: null,
-      readyAt: null,
-      delayedBy: null,
+      ...NO_PLACE,
     },
     nowAt,
   );

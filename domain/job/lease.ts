@@ -6,7 +6,7 @@ import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { releaseDelayMs } from "./backoff.ts";
 import type { Charge } from "./fair-order.ts";
-import { changeJob, type Decision, type Job, type JobError, jobEvent, type ResultFile } from "./job.ts";
+import { changeJob, type Decision, type Job, type JobError, jobEvent, NO_PLACE, type ResultFile } from "./job.ts";
 import { streamLost } from "./job-error.ts";
 import { asRunning, failed, hasFirstToken, holds, leaseLost, type Spent, started, unchanged } from "./lease-fence.ts";
 import { type Delayed, requeueJob } from "./queue-place.ts";
@@ -22,9 +22,7 @@ export const assignJob = (
     job,
     {
       status: "assigned",
-      orderKey: null,
-      readyAt: null,
-      delayedBy: null,
+      ...NO_PLACE,
       assignedWorker: worker.instance,
       workerProvider: worker.provider,
       lease: job.lease + 1,
