@@ -1,6 +1,9 @@
 // Delays that grow, with jitter. Randomness is an argument in [0, 1).
 
 const MAX_DELAY_MS = 15 * 60_000;
+const MAX_DOUBLINGS = 20;
+
+const doubled = (ms: number, times: number): number => ms * 2 ** Math.min(times, MAX_DOUBLINGS);
 
 /**
  * How long a rate-limited job waits, in ms: the configured delay doubled with each retry, up to a quarter of jitter
@@ -12,7 +15,7 @@ export const rateLimitDelayMs = (
   askedMs: number | null,
   jitter: number,
 ): number => {
-  const grown = Math.min(baseMs * 2 ** Math.min(retriesBefore, 20), Math.max(baseMs, MAX_DELAY_MS));
+  const grown = Math.min(doubled(baseMs, retriesBefore), Math.max(baseMs, MAX_DELAY_MS));
   return Math.ceil(Math.max(grown, askedMs ?? 0) * (1 + jitter / 4));
 };
 
@@ -21,11 +24,11 @@ export const rateLimitDelayMs = (
  * jitter on top, never longer than `maxMs`.
  */
 export const attemptDelayMs = (attempts: number, baseMs: number, maxMs: number, jitter: number): number =>
-  Math.ceil(Math.min(maxMs, baseMs * 2 ** Math.min(Math.max(0, attempts - 1), 20) * (1 + jitter / 4)));
+  Math.ceil(Math.min(maxMs, doubled(baseMs, Math.max(0, attempts - 1)) * (1 + jitter / 4)));
 
 /** Half jitter for our own retries (history store, reconnects), in ms: between half the grown delay and all of it. */
 export const retryDelayMs = (failures: number, baseMs: number, maxMs: number, jitter: number): number =>
-  Math.ceil(Math.min(maxMs, baseMs * 2 ** Math.min(failures, 20)) * (0.5 + jitter / 2));
+  Math.ceil(Math.min(maxMs, doubled(baseMs, failures)) * (0.5 + jitter / 2));
 
 const MAX_RELEASE_DELAY_MS = 60_000;
 
@@ -33,4 +36,4 @@ const MAX_RELEASE_DELAY_MS = 60_000;
  * The first release goes to the next worker at once; further ones wait, so that a job does not circulate among workers.
  */
 export const releaseDelayMs = (releases: number): number =>
-  releases <= 1 ? 0 : Math.min(MAX_RELEASE_DELAY_MS, 1_000 * 2 ** Math.min(releases - 2, 20));
+  releases <= 1 ? 0 : Math.min(MAX_RELEASE_DELAY_MS, doubled(1_000, releases - 2));
