@@ -11,16 +11,16 @@ export const enqueuedAt = (job: Job): number => Math.max(job.createdAt, job.runA
 export const queuePlaceOf = (job: Job): number =>
   job.batchPlace?.yieldsUntilAt ?? orderKeyOf(job.priority, enqueuedAt(job));
 
-/** The first in the queue first, whether they still wait or not. */
-const inQueueOrder = (jobs: readonly Job[]): Job[] =>
-  [...jobs].sort((one, other) => queuePlaceOf(one) - queuePlaceOf(other) || (one.id < other.id ? -1 : 1));
-
 const placeTaken = (job: Job): number => job.share?.place ?? queuePlaceOf(job);
 
 /** Leases in the order in which they were given: a job that took another's turn stands at the other's place. */
 export const inLeaseOrder = (jobs: readonly Job[]): Job[] =>
-  inQueueOrder(jobs).sort(
-    (one, other) => placeTaken(one) - placeTaken(other) || (one.share?.from ?? 0) - (other.share?.from ?? 0),
+  [...jobs].sort(
+    (one, other) =>
+      placeTaken(one) - placeTaken(other) ||
+      (one.share?.from ?? 0) - (other.share?.from ?? 0) ||
+      queuePlaceOf(one) - queuePlaceOf(other) ||
+      (one.id < other.id ? -1 : 1),
   );
 
 /** When a client that waits for it gives up; null for any other job. */
