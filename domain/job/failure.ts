@@ -71,22 +71,22 @@ export const failJob = (
   policy: FailurePolicy,
   nowAt: number,
 ): Result<Failure, Refusal> => {
-  if (job.lease === lease && job.settledBy === "failed") return ok({ ...unchanged(job), backoffUntilAt: null });
+  if (job.lease === lease && job.settledBy === "failed") return withoutBackoff(unchanged(job));
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   const running = asRunning(job, nowAt);
-  if (hasFirstToken(job)) return ok({ ...failed(running, report, report.error, nowAt), backoffUntilAt: null });
-  if (lacksModel(job, report.error) && policy.isModelElsewhere) {
-    return ok({ ...passedOn(running, report, nowAt), backoffUntilAt: null });
-  }
+  if (hasFirstToken(job)) return withoutBackoff(failed(running, report, report.error, nowAt));
+  if (lacksModel(job, report.error) && policy.isModelElsewhere) return withoutBackoff(passedOn(running, report, nowAt));
   if (isRateLimited(report.error)) return ok(rateLimited(running, report, policy, nowAt));
   const { retryable } = report.error;
   const mayRetry = retryable && running.attempts < policy.maxAttempts && !isSaidAgain(job, report.error);
-  if ((retryable || isQuota(report.error)) && mayFallBack(running, policy, mayRetry)) {
-    return ok({ ...fellBack(running, report, policy, nowAt), backoffUntilAt: null });
-  }
-  const decision = mayRetry ? retried(running, report, policy, nowAt) : failed(running, report, report.error, nowAt);
-  return ok({ ...decision, backoffUntilAt: null });
+  if ((retryable || isQuota(report.error)) && mayFallBack(running, policy, mayRetry))
+    return withoutBackoff(fellBack(running, report, policy, nowAt));
+  return withoutBackoff(
+    mayRetry ? retried(running, report, policy, nowAt) : failed(running, report, report.error, nowAt),
+  );
 };
+
+const withoutBackoff = (decision: Decision): Result<Failure, Refusal> => ok({ ...decision, backoffUntilAt: null });
 
 /** A front-door request that fails twice in the same words is a request that no runtime can serve. */
 const isSaidAgain = ({ api, error }: Job, said: JobError): boolean =>
