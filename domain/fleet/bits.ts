@@ -30,9 +30,7 @@ export class Bits {
     const word = index >>> 5;
     if (word >= this.#words.length) {
       if (!isSet) return;
-      const grown = new Uint32Array(Math.max(word + 1, this.#words.length * 2));
-      grown.set(this.#words);
-      this.#words = grown;
+      this.#widen(Math.max(word + 1, this.#words.length * 2));
     }
     const mask = 1 << (index & 31);
     const before = this.#words[word] ?? 0;
@@ -63,11 +61,7 @@ export class Bits {
   union(other: ReadonlyBits | undefined): this {
     if (other === undefined) return this;
     const theirs = other.words;
-    if (theirs.length > this.#words.length) {
-      const grown = new Uint32Array(theirs.length);
-      grown.set(this.#words);
-      this.#words = grown;
-    }
+    if (theirs.length > this.#words.length) this.#widen(theirs.length);
     const ours = this.#words;
     for (let word = 0; word < theirs.length; word += 1) ours[word] = at(ours, word) | at(theirs, word);
     this.#count = null;
@@ -140,6 +134,12 @@ export class Bits {
       }
     }
     return found;
+  }
+
+  #widen(length: number): void {
+    const wider = new Uint32Array(length);
+    wider.set(this.#words);
+    this.#words = wider;
   }
 }
 

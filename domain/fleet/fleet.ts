@@ -114,12 +114,10 @@ export class Fleet {
     const worker = this.#offers.sharing(given, known?.worker);
     if (known !== undefined) {
       const before = known.worker;
-      if (!isSameIndexing(before, worker)) {
-        this.#index(known, false);
-        known.worker = worker;
-        this.#index(known, true);
-      }
+      const isMoved = !isSameIndexing(before, worker);
+      if (isMoved) this.#index(known, false);
       known.worker = worker;
+      if (isMoved) this.#index(known, true);
       if (before.outcomes !== worker.outcomes) this.columns.successRate[known.slot] = successRateOf(worker);
       this.#refresh(known, nowAt);
       return known;

@@ -107,12 +107,12 @@ function* stretches(week: Week, timezone: string, fromAt: number): Generator<Str
 
 /** Whether it is open at an instant, and when that changes; null: never. */
 const stateAt = (week: Week, timezone: string, nowAt: number): { isOpen: boolean; changesAt: number | null } => {
-  let isOpen: boolean | null = null;
+  let isOpen = false;
   for (const stretch of stretches(week, timezone, nowAt)) {
     if (stretch.startAt <= nowAt) isOpen = stretch.isOpen;
-    else if (stretch.isOpen !== isOpen) return { isOpen: isOpen === true, changesAt: stretch.startAt };
+    else if (stretch.isOpen !== isOpen) return { isOpen, changesAt: stretch.startAt };
   }
-  return { isOpen: isOpen === true, changesAt: null };
+  return { isOpen, changesAt: null };
 };
 
 /** The state at an instant, and what it says while it is closed. Throws on hours that `parseHours` refuses. */

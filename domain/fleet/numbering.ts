@@ -14,7 +14,7 @@ export class Numbering {
   take(name: string): number {
     const known = this.#numberOf.get(name);
     const number = known ?? this.#free.pop() ?? this.#names.length;
-    this.#users[number] = known === undefined ? 1 : (this.#users[number] ?? 0) + 1;
+    this.#users[number] = (this.#users[number] ?? 0) + 1;
     if (known !== undefined) return number;
     this.#names[number] = name;
     this.#numberOf.set(name, number);

@@ -152,13 +152,13 @@ interface Fit {
 
 /** Whether it fits beside what is loaded. */
 const fitOf = ({ memory, loadedCount, maxLoaded }: PlaceMachine, neededMb: number | null): Fit => {
-  const unknown = { isFree: false, isRamOnly: false };
+  const neither = { isFree: false, isRamOnly: false };
   if (maxLoaded !== null && loadedCount >= maxLoaded)
-    return { ...unknown, says: `another model makes room: it holds ${maxLoaded} at once` };
-  if (memory === null) return { ...unknown, says: "says nothing of its memory" };
-  if (neededMb === null) return { ...unknown, says: "the size of the model is not known" };
+    return { ...neither, says: `another model makes room: it holds ${maxLoaded} at once` };
+  if (memory === null) return { ...neither, says: "says nothing of its memory" };
+  if (neededMb === null) return { ...neither, says: "the size of the model is not known" };
   if (memory.totalMb < neededMb)
     return { isFree: false, isRamOnly: true, says: `runs it from RAM: it needs about ${neededMb} MB` };
-  if (memory.freeMb < neededMb) return { ...unknown, says: `another model makes room: it needs about ${neededMb} MB` };
+  if (memory.freeMb < neededMb) return { ...neither, says: `another model makes room: it needs about ${neededMb} MB` };
   return { isFree: true, isRamOnly: false, says: `fits: it needs about ${neededMb} MB` };
 };

@@ -66,9 +66,8 @@ export class Postings {
       if (isPresent) this.#byValue.set(value, slot);
       return;
     }
-    if (known === slot && isPresent) return;
     if (known === slot) {
-      this.#byValue.delete(value);
+      if (!isPresent) this.#byValue.delete(value);
       return;
     }
     const posting = typeof known === "number" ? this.#widened(value, known) : known;
