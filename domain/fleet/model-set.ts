@@ -34,7 +34,7 @@ export const digestOf = (text: string): number => {
   return 2 ** 32 * (other & 0x1fffff) + (one >>> 0);
 };
 
-const ownerless = (key: string): string => key.slice(key.lastIndexOf("/") + 1);
+export const ownerless = (key: string): string => key.slice(key.lastIndexOf("/") + 1);
 /** No name begins with the mark, so `m1` is not taken for `owner/m1`. */
 const OWNERLESS_MARK = "\u0000";
 

@@ -1,7 +1,7 @@
 // Which model a client of the front door means by a name.
 
 import { listedKeysOf } from "../fleet/model-name.ts";
-import { type ModelSet, withSimilarModel } from "../fleet/model-set.ts";
+import { type ModelSet, ownerless, withSimilarModel } from "../fleet/model-set.ts";
 import type { ModelChoice } from "../job/job-facts.ts";
 import { entryOf } from "../words/entry-of.ts";
 import { hashedPartOf } from "../words/fnv.ts";
@@ -13,10 +13,8 @@ export const isSameModel = (one: string, other: string): boolean => {
   if (left === right) return true;
   // Different owners mean different models; a missing owner matches any.
   const isOwnerLeftOut = left.includes("/") !== right.includes("/");
-  return isOwnerLeftOut && withoutOwner(left) === withoutOwner(right);
+  return isOwnerLeftOut && ownerless(left) === ownerless(right);
 };
-
-const withoutOwner = (name: string): string => name.slice(name.lastIndexOf("/") + 1);
 
 /** A name that the tenant defines for a model; its other settings apply as if the client had sent them. */
 export interface Alias extends ModelChoice {
