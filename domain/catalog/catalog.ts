@@ -62,11 +62,11 @@ export const readRows = (body: unknown, responsePath: string): RowsReading => {
   const complaint = reportedError(body);
   if (complaint !== null) return { ok: false, reason: complaint };
   const path = responsePath.slice(0, -"[]".length);
-  const found = path === "" ? { found: true, value: body } : lookUp(body, path);
-  if (!found.found) return { ok: false, reason: `the answer has nothing at ${responsePath}` };
-  if (found.value === null && path !== "") return { ok: true, rows: [] };
-  if (!Array.isArray(found.value)) return { ok: false, reason: `the answer has no list at ${responsePath}` };
-  return { ok: true, rows: found.value };
+  const found = path === "" ? body : readPath(body, path);
+  if (found === undefined) return { ok: false, reason: `the answer has nothing at ${responsePath}` };
+  if (found === null && path !== "") return { ok: true, rows: [] };
+  if (!Array.isArray(found)) return { ok: false, reason: `the answer has no list at ${responsePath}` };
+  return { ok: true, rows: found };
 };
 
 /** Gateways answer 200 with an error inside. Its text is not repeated, because it may contain anything. */
@@ -76,12 +76,6 @@ const reportedError = (body: unknown): string | null => {
   const hasError = error !== undefined && error !== null && error !== false && error !== "";
   const hasErrors = Array.isArray(errors) && errors.length > 0;
   return hasError || hasErrors ? "the provider answered with an error inside a successful response" : null;
-};
-
-/** A path that leads to undefined is absent; JSON has no undefined. */
-const lookUp = (body: unknown, path: string): { found: boolean; value: unknown } => {
-  const value = readPath(body, path);
-  return { found: value !== undefined, value };
 };
 
 export type PageEnd = { kind: "end" } | { kind: "next"; cursor: string } | { kind: "broken"; reason: string };
@@ -167,11 +161,15 @@ export const diffModels = (
   for (const [id, model] of before) {
     if (!after.has(id)) changes.push({ kind: "removed", model_id: id, before: model, after: null });
   }
-  return changes.sort((a, b) => (a.model_id < b.model_id ? -1 : a.model_id > b.model_id ? 1 : 0));
+  return byModel(changes);
 };
 
+/** Each model once. */
+const byModel = (changes: CatalogChange[]): CatalogChange[] =>
+  changes.sort((a, b) => (a.model_id < b.model_id ? -1 : 1));
+
 const hasSameFacts = (a: CatalogModel, b: CatalogModel): boolean =>
-  a.id === b.id && a.name === b.name && a.context_window === b.context_window;
+  a.name === b.name && a.context_window === b.context_window;
 
 /** Models that are listed as before, with another price; ordered by id. */
 export const priceMoves = (
@@ -184,7 +182,7 @@ export const priceMoves = (
     if (old === undefined || !hasSameFacts(old, model) || isSamePrice(old.price, model.price)) continue;
     moves.push({ kind: "changed", model_id: id, before: old, after: model });
   }
-  return moves.sort((a, b) => (a.model_id < b.model_id ? -1 : 1));
+  return byModel(moves);
 };
 
 const isSamePrice = (a: ModelPrice | undefined, b: ModelPrice | undefined): boolean =>
