@@ -133,30 +133,26 @@ export const planRun = (schedule: Schedule, nowAt: number, circumstances: RunCir
   if (status === "paused" || nextRunAt === null || nextRunAt > nowAt) return null;
   const due = dueRuns(storedTiming(schedule), nextRunAt, nowAt);
   const advanced: Schedule = { ...schedule, nextRunAt: due.nextRunAt };
-  const run = { scheduledFor: due.scheduledFor, missed: due.missed };
-  const reason = skipReason(schedule, circumstances);
-  if (reason !== null) return { ...run, schedule: advanced, outcome: "skipped", reason };
-  return {
-    ...run,
-    schedule: { ...advanced, lastRunAt: nowAt },
-    outcome: "created",
-    reason: null,
-    request: jobOf(schedule),
-  };
+  return decided(advanced, due, skipReason(schedule, circumstances), nowAt);
 };
 
 /** A manual run: works while paused or busy and does not change the next due time; the killswitch still applies. */
 export const planRunNow = (schedule: Schedule, nowAt: number, killswitchLevel: number): RunPlan => {
-  const run = { scheduledFor: nowAt, missed: 0 };
-  const reason = skipReason({ ...schedule, overlap: "allow" }, { openJob: false, killswitchLevel });
+  const reason = skipReason(schedule, { openJob: false, killswitchLevel });
+  return decided(schedule, { scheduledFor: nowAt, missed: 0 }, reason, nowAt);
+};
+
+/** Created, unless there is a reason to skip it. */
+const decided = (
+  schedule: Schedule,
+  { scheduledFor, missed }: Pick<RunPlan, "scheduledFor" | "missed">,
+  reason: string | null,
+  nowAt: number,
+): RunPlan => {
+  const run = { scheduledFor, missed };
   if (reason !== null) return { ...run, schedule, outcome: "skipped", reason };
-  return {
-    ...run,
-    schedule: { ...schedule, lastRunAt: nowAt },
-    outcome: "created",
-    reason: null,
-    request: jobOf(schedule),
-  };
+  const request = jobOf(schedule);
+  return { ...run, schedule: { ...schedule, lastRunAt: nowAt }, outcome: "created", reason, request };
 };
 
 /** The timing of a stored schedule, which was validated when it was stored. */
