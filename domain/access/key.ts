@@ -82,15 +82,16 @@ export const authenticate = (key: KeyRecord | null, hash: string, nowAt: number)
   if (!isCurrent && !isPrevious) return err(AUTHENTICATION_FAILED);
   if (key.revokedAt !== null) return err({ code: "key_revoked" });
   if (isCurrent) return ok(key);
-  return nowAt < (key.previousUntilAt ?? 0) ? ok(key) : err({ code: "key_rotated" });
+  return isPreviousLive(key, nowAt) ? ok(key) : err({ code: "key_rotated" });
 };
 
 /** Digests of the secrets that are still valid; whatever was opened with another one has ended. */
 export const liveHashes = (key: KeyRecord, nowAt: number): string[] => {
   if (key.revokedAt !== null) return [];
-  const isPreviousLive = key.previousHash !== null && nowAt < (key.previousUntilAt ?? 0);
-  return isPreviousLive ? [key.hash, key.previousHash] : [key.hash];
+  return key.previousHash !== null && isPreviousLive(key, nowAt) ? [key.hash, key.previousHash] : [key.hash];
 };
+
+const isPreviousLive = ({ previousUntilAt }: KeyRecord, nowAt: number): boolean => nowAt < (previousUntilAt ?? 0);
 
 /** Rotating to the same digest is a repeated request and changes nothing. */
 export const rotateKey = (key: KeyRecord, hash: string, graceMs: number, nowAt: number): Result<KeyRecord, Refusal> => {
