@@ -7,7 +7,8 @@
 
 import type { Usage } from "../job/job.ts";
 import type { Api } from "../words/api.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../words/duration.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../words/duration.ts";
+import { entryOf } from "../words/entry-of.ts";
 import type { BatchLine, Fault } from "./batch-line.ts";
 
 export const BATCH_STATUSES = [
@@ -206,7 +207,7 @@ export interface LineEnd {
 const counted = (counts: Readonly<Record<string, number>>, name: string): Record<string, number> => {
   const isKnown = Object.hasOwn(counts, name) || Object.keys(counts).length < MAX_NAMES;
   const key = isKnown ? name : OTHERS;
-  return { ...counts, [key]: (Object.hasOwn(counts, key) ? (counts[key] ?? 0) : 0) + 1 };
+  return { ...counts, [key]: (entryOf(counts, key) ?? 0) + 1 };
 };
 
 const added = (sum: Usage, one: Usage | null): Usage => ({
@@ -257,7 +258,7 @@ export const linesPerMinute = ({ pace, inProgressAt }: BatchRecord, nowAt: numbe
   const counts = pace.counts.slice(0, Math.max(0, PACE_MINUTES + 1 - passed));
   const sum = counts.reduce((all, one) => all + one, 0);
   const sinceMs = nowAt - Math.max(inProgressAt ?? nowAt, pace.startedAt - (counts.length - 1) * MINUTE_MS);
-  return sinceMs <= 0 ? 0 : sum / (Math.max(sinceMs, MINUTE_MS / 60) / MINUTE_MS);
+  return sinceMs <= 0 ? 0 : sum / (Math.max(sinceMs, SECOND_MS) / MINUTE_MS);
 };
 
 /** Nothing of it runs any more, and nothing may begin: what is left is to write its files. */

@@ -1,6 +1,7 @@
 // Whether a tenant's spending has reached its budget. Attempts of unknown cost do not count. Invariant: a reached
 // budget resets when its calendar period (UTC) ends.
 
+import { earliest } from "../words/earliest.ts";
 import { periodAt } from "./period.ts";
 import { nanoFromUsd, usdFromNano } from "./price.ts";
 import { usdText } from "./usd-text.ts";
@@ -41,16 +42,15 @@ export const reachedBudget = (
 };
 
 /** When the first limit will be reached at the spending rate of its period so far; null if its period ends earlier. */
-export const reachedAtPace = (budget: Budget, spending: PeriodSpending, nowAt: number): number | null => {
-  let earliest: number | null = null;
-  for (const { period, limitNanoUsd, spentNanoUsd } of limitsOf(budget, spending)) {
-    const { fromAt, toAt } = periodAt(period, nowAt);
-    if (spentNanoUsd === 0 || spentNanoUsd >= limitNanoUsd) continue;
-    const at = Math.ceil(fromAt + (limitNanoUsd / spentNanoUsd) * (nowAt - fromAt));
-    if (at < toAt && (earliest === null || at < earliest)) earliest = at;
-  }
-  return earliest;
-};
+export const reachedAtPace = (budget: Budget, spending: PeriodSpending, nowAt: number): number | null =>
+  earliest(
+    limitsOf(budget, spending).map(({ period, limitNanoUsd, spentNanoUsd }) => {
+      if (spentNanoUsd === 0 || spentNanoUsd >= limitNanoUsd) return null;
+      const { fromAt, toAt } = periodAt(period, nowAt);
+      const at = Math.ceil(fromAt + (limitNanoUsd / spentNanoUsd) * (nowAt - fromAt));
+      return at < toAt ? at : null;
+    }),
+  );
 
 /** Longer period first. */
 const limitsOf = (budget: Budget, spending: PeriodSpending) =>
