@@ -3,7 +3,7 @@
 
 import { isBlameless } from "./outcomes.ts";
 import { type Standing, standingOf } from "./standing.ts";
-import type { Worker, WorkerView } from "./worker.ts";
+import type { Outcome, Worker, WorkerView } from "./worker.ts";
 
 export const WORKER_STATES = [
   "failing",
@@ -17,12 +17,17 @@ export const WORKER_STATES = [
 ] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];
 
+/** Fewer say little about a worker. */
 const FEWEST_OUTCOMES = 3;
 const FAILING_FROM = 1 / 3;
 
+/** Its recent jobs without those that failed through the fault of another. */
+const countedOf = ({ outcomes }: Pick<Worker, "outcomes">): readonly Outcome[] =>
+  outcomes.filter((one) => !isBlameless(one));
+
 /** Share of its recent jobs that failed through its own fault; null if it has finished none. */
-export const failureRateOf = ({ outcomes }: Pick<Worker, "outcomes">): number | null => {
-  const counted = outcomes.filter((one) => !isBlameless(one));
+export const failureRateOf = (worker: Pick<Worker, "outcomes">): number | null => {
+  const counted = countedOf(worker);
   if (counted.length === 0) return null;
   return counted.filter((one) => one.outcome === "failed").length / counted.length;
 };
@@ -35,7 +40,7 @@ const isPresent = (view: WorkerView): boolean => stands(view) !== "offline";
 const IS_IN = {
   failing: (view) =>
     isPresent(view) &&
-    view.worker.outcomes.length >= FEWEST_OUTCOMES &&
+    countedOf(view.worker).length >= FEWEST_OUTCOMES &&
     (failureRateOf(view.worker) ?? 0) >= FAILING_FROM,
   offline: (view) => stands(view) === "offline",
   paused: (view) => stands(view) === "paused",

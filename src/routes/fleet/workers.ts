@@ -83,7 +83,7 @@ const list = endpoint(
     ...asks("listWorkers"),
     summary: "List registered workers",
     description:
-      "A worker is `failing` if at least a third of its recent jobs, and at least three, failed through its own fault. `unconfirmed`: it has not confirmed the killswitch's halt.",
+      "A worker is `failing` if at least a third of its recent jobs, of at least three, failed through its own fault. `unconfirmed`: it has not confirmed the killswitch's halt.",
     query: workerListQuery,
     answers: { 200: { description: "A page of workers.", schema: workerList } },
   },

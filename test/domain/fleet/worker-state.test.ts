@@ -62,6 +62,8 @@ describe("a worker's states", () => {
     ["x..", 1 / 3, true],
     ["x...", 1 / 4, false],
     ["rrrr", null, false],
+    ["xrr", 1, false],
+    ["x..r", 1 / 3, true],
     ["", null, false],
   ])("of the outcomes %j the failure rate is %j, and failing is %j", (codes, rate, isFailing) => {
     const view = viewOf("w", {}, [], codes);
