@@ -17,8 +17,7 @@ class LastEventAssembly implements Assembly {
     if (data === "" || data === "[DONE]") return OTHER;
     const event = parseJson(data);
     if (!isObject(event)) return NOT_JSON;
-    if (event.type === "error" || (event.error !== undefined && event.error !== null))
-      return { kind: "error", error: event };
+    if (event.type === "error" || event.error != null) return { kind: "error", error: event };
     this.#size += data.length;
     this.#isWhole ||= END.test(String(event.type ?? ""));
     if (this.#isWhole) this.#last = event;

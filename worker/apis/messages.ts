@@ -47,7 +47,7 @@ class MessageAssembly implements Assembly {
         this.#isWhole = true;
         return OTHER;
       default:
-        return event.error === undefined ? OTHER : { kind: "error", error: event };
+        return event.error == null ? OTHER : { kind: "error", error: event };
     }
   }
 

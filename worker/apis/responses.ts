@@ -17,7 +17,7 @@ class ResponseAssembly implements Assembly {
     const event = parseJson(data);
     if (!isObject(event)) return NOT_JSON;
     const type = String(event.type ?? "");
-    if (type === "error" || (event.error !== undefined && type === "")) return { kind: "error", error: event };
+    if (type === "error" || (event.error != null && type === "")) return { kind: "error", error: event };
     if (isObject(event.response)) this.#response = event.response;
     if (type === "response.failed") return { kind: "error", error: { error: this.#response.error }, isEnd: true };
     if (typeof event.delta === "string") this.#size += event.delta.length;

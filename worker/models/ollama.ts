@@ -47,8 +47,7 @@ const pull = async (api: RuntimeApi, { model }: ModelWork, { signal, onProgress,
   const layers = new Layers();
   let stage = "";
   for await (const line of api.lines("/api/pull", { method: "POST", body: { model, stream: true }, signal })) {
-    if (line.error !== undefined)
-      throw new TaskFailure("pull_failed", saidBy(JSON.stringify(line)) ?? "the pull failed");
+    if (line.error != null) throw new TaskFailure("pull_failed", saidBy(JSON.stringify(line)) ?? "the pull failed");
     stage = textIn(line.status) ?? stage;
     layers.note(line);
     checkSize(layers.totalBytes);

@@ -43,7 +43,7 @@ const json = (body: unknown) => (): Answer => ({ body });
 
 describe("Ollama", () => {
   const PULL = [
-    { status: "pulling manifest" },
+    { status: "pulling manifest", error: null },
     { status: "pulling a1", digest: "a1", total: 100 },
     { status: "pulling a1", digest: "a1", total: 100, completed: 60 },
     { status: "pulling b2", digest: "b2", total: 20, completed: 20 },
