@@ -18,7 +18,8 @@ export type Doors = {
   close: () => void;
 };
 
-const MEASURE_EVERY_MS = 10_000;
+/** A tool takes tens of milliseconds for each. */
+const MEASURE_EVERY_MS = { shortest: 250, longest: 10_000 };
 /** A short wait for idleness is still measured several times. */
 const MEASURES = 4;
 /** After this the mean that a tool tells has nothing of a job in it that ended before. */
@@ -49,7 +50,10 @@ export const openDoors = (
       if (before !== idleGate.closed()) onChange();
     };
     void look();
-    timer = setInterval(() => void look(), Math.min(MEASURE_EVERY_MS, Math.max(1, idle.forMs / MEASURES)));
+    timer = setInterval(
+      () => void look(),
+      Math.min(MEASURE_EVERY_MS.longest, Math.max(MEASURE_EVERY_MS.shortest, idle.forMs / MEASURES)),
+    );
     timer.unref();
   };
   return { gate: allOf(gates), watch, close: () => clearInterval(timer) };

@@ -132,6 +132,28 @@ describe("a worker for an idle machine", () => {
     }
   });
 
+  test("measures a few times a second at most, however short it waits", async () => {
+    vi.useFakeTimers();
+    let count = 0;
+    const idle = { belowPercent: 20, forMs: 0 };
+    const doors = openDoors(
+      { hours: null, idle, drainsNow: false },
+      () => false,
+      async () => {
+        count += 1;
+        return 0;
+      },
+    );
+    try {
+      doors.watch(() => {});
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(count).toBe(5);
+    } finally {
+      doors.close();
+      vi.useRealTimers();
+    }
+  });
+
   test("reads what the tools print", () => {
     expect(readNvidia("7\n93\n")).toEqual([7, 93]);
     expect(readNvidia("7 %\r\n[N/A]\r\n")).toEqual([7]);
