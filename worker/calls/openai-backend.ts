@@ -2,6 +2,7 @@
 
 import { type Api, isFormApi } from "../../contract/words/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
+import { KEY_HEADERS } from "../apis/provider-dialects.ts";
 import type { Answering, Backend } from "./backend.ts";
 import { unsupportedInput } from "./chat-body.ts";
 import { type Exchange, exchange, type Way } from "./exchange.ts";
@@ -39,10 +40,9 @@ export const createOpenAiBackend = (options: OpenAiBackendOptions): Backend => {
     run: Answering,
   ) => {
     const secret = await options.key();
-    const keyHeaders: Record<string, string> = secret === null ? {} : { authorization: `Bearer ${secret}` };
     const request = {
       url: urlOf(api),
-      headers: { ...headers, ...keyHeaders },
+      headers: { ...headers, ...(secret === null ? {} : KEY_HEADERS.openai(secret)) },
       body,
       dialect: DIALECTS[api],
       way: options.way,

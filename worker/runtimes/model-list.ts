@@ -3,6 +3,7 @@
 // list means that it has no models.
 
 import { APICallError } from "ai";
+import { KEY_HEADERS } from "../apis/provider-dialects.ts";
 import { reasonOf } from "../calls/error-causes.ts";
 import type { ModelList } from "../calls/runtime.ts";
 import { MAX_TOLD_BYTES, textWithin } from "./text-within.ts";
@@ -36,7 +37,7 @@ export const fetchModelList = async (
   url: string,
   key: string | null,
   fetchFn: typeof fetch,
-  keyHeaders: (key: string) => Record<string, string> = (secret) => ({ authorization: `Bearer ${secret}` }),
+  keyHeaders: (key: string) => Record<string, string> = KEY_HEADERS.openai,
 ): Promise<readonly string[] | null> => {
   const headers = { accept: "application/json", ...(key === null ? {} : keyHeaders(key)) };
   const failure = { url, requestBodyValues: null };

@@ -4,6 +4,7 @@
 import { APICallError } from "ai";
 import { lineOf } from "../../contract/text/start-of.ts";
 import { APIS, type Api } from "../../contract/words/values.ts";
+import { KEY_HEADERS } from "../apis/provider-dialects.ts";
 import { isNeverReached, reasonOf } from "../calls/error-causes.ts";
 import type { ModelList, RuntimeState } from "../calls/runtime.ts";
 import type { ApiPlaces } from "./api-places.ts";
@@ -49,7 +50,7 @@ const presentApis = async ({ address, asks, key, places }: ProbeOptions): Promis
   const secret = await key();
   const headers = {
     "content-type": "application/json",
-    ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
+    ...(secret === null ? {} : KEY_HEADERS.openai(secret)),
   };
   const found = await Promise.all(
     asks.map(async (api) => {
