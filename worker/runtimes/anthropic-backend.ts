@@ -9,27 +9,27 @@ import { exchange } from "../calls/exchange.ts";
 import { hidingSecret } from "../calls/hide-secret.ts";
 import { requestFailure } from "../calls/request-failure.ts";
 import { failed } from "../calls/runtime.ts";
-import { converted, convertedRequest } from "./converted-chat.ts";
+import { type ConvertedModel, converted, convertedRequest } from "./converted-chat.ts";
 import { hostedWay, runtimeFetch } from "./runtime-fetch.ts";
 
 export type AnthropicBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
 
 export const createAnthropicBackend = ({ name, baseUrl, key }: AnthropicBackendOptions): Backend => {
-  const open = (secret: string | null) => (model: string) =>
-    createAnthropic({ baseURL: baseUrl, apiKey: secret ?? "", fetch: runtimeFetch })(model);
+  const chat = (secret: string | null): ConvertedModel => ({
+    name,
+    kind: "anthropic",
+    open: (model) => createAnthropic({ baseURL: baseUrl, apiKey: secret ?? "", fetch: runtimeFetch })(model),
+  });
   return {
     chat: async (body, run) => {
       const secret = await key();
-      return hidingSecret(secret, () => converted({ name, kind: "anthropic", open: open(secret) }, body, run));
+      return hidingSecret(secret, () => converted(chat(secret), body, run));
     },
     request: async ({ api, body, headers }, run) => {
       const secret = await key();
-      if (api === "chat/completions") {
-        return hidingSecret(secret, () => convertedRequest({ name, kind: "anthropic", open: open(secret) }, body, run));
-      }
-      if (!isAnthropic(api)) {
+      if (api === "chat/completions") return hidingSecret(secret, () => convertedRequest(chat(secret), body, run));
+      if (!isAnthropic(api))
         return failed({ code: "not_found", message: `${name} has no API "${api}"`, status: 404, retryable: false });
-      }
       const request = {
         url: `${baseUrl}/${api}`,
         headers: { "anthropic-version": ANTHROPIC_VERSION, ...headers, "x-api-key": secret ?? "" },
