@@ -6,7 +6,7 @@ import { utf8Bytes } from "../../contract/words/field.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
-import type { JobFailure, JobTask, Outcome, RunOptions } from "../calls/runtime.ts";
+import { failed, type JobFailure, type JobTask, type Outcome, type RunOptions } from "../calls/runtime.ts";
 import type { FileBytes, JobFiles } from "../job-files.ts";
 import type { Instruction } from "./instruction.ts";
 
@@ -89,7 +89,7 @@ export class Answer {
   }
 
   outcome(): Outcome {
-    if (this.#failure !== null) return { ok: false, error: this.#failure, ...this.spent };
+    if (this.#failure !== null) return failed(this.#failure, this.spent);
     const text = this.#texts.join("");
     const result = this.#result === null ? (text === "" ? this.#given.empty : text) : this.#result.value;
     return { ok: true, result, ...this.spent };
