@@ -12,7 +12,7 @@ import { inFolder, neverReached } from "./in-folder.ts";
 import { MAX_MESSAGE_CHARS, readInstruction } from "./instruction.ts";
 import type { JobFolder } from "./job-folder.ts";
 import type { ExecOptions } from "./options.ts";
-import { OutputLines, type Piece } from "./output-lines.ts";
+import { OutputLines, type Piece, passPieces } from "./output-lines.ts";
 import { type Ended, ProcessGroup } from "./process-group.ts";
 import { StderrLog } from "./stderr-log.ts";
 
@@ -91,9 +91,7 @@ const outcomeOf = (ended: Ended, answer: Answer, stderr: StderrLog): Outcome => 
 
 /** Passes on what the command writes; ends the command once its job has failed. @returns what reads the rest. */
 const readStdout = (group: ProcessGroup, answer: Answer, mode: ExecOptions["stdout"]): (() => Promise<void>) => {
-  const { stdout } = group.child;
   const lines = new OutputLines({ holdsAll: mode === "json" });
-  let passed = Promise.resolve();
   const pass = async (pieces: readonly Piece[]) => {
     for (const piece of pieces) {
       const isOver = answer.failure !== null;
@@ -102,14 +100,9 @@ const readStdout = (group: ProcessGroup, answer: Answer, mode: ExecOptions["stdo
       if (!isOver && answer.failure !== null && !isOwnFailure(piece)) group.end();
     }
   };
-  stdout?.on("data", (bytes: Buffer) => {
-    const pieces = lines.take(bytes);
-    if (pieces.length === 0) return;
-    stdout.pause();
-    passed = passed.then(() => pass(pieces)).finally(() => stdout.resume());
-  });
+  const passed = passPieces(group.child.stdout, lines, pass);
   return async () => {
-    await passed;
+    await passed();
     await pass(lines.end());
   };
 };

@@ -9,7 +9,7 @@ import { failureOf } from "./ending.ts";
 import { instructionOf } from "./instruction.ts";
 import { JobFolder } from "./job-folder.ts";
 import type { ExecOptions } from "./options.ts";
-import { OutputLines, type Piece } from "./output-lines.ts";
+import { OutputLines, type Piece, passPieces } from "./output-lines.ts";
 import { type Ended, ProcessGroup } from "./process-group.ts";
 import { StderrLog } from "./stderr-log.ts";
 
@@ -100,13 +100,7 @@ export class KeptProcess {
 
   #read(): void {
     const { stdout } = this.#group.child;
-    const lines = new OutputLines({ holdsAll: true });
-    stdout?.on("data", (bytes: Buffer) => {
-      const pieces = lines.take(bytes);
-      if (pieces.length === 0) return;
-      stdout.pause();
-      void this.#passOn(pieces).finally(() => stdout.resume());
-    });
+    passPieces(stdout, new OutputLines({ holdsAll: true }), (pieces) => this.#passOn(pieces));
     // Without it no job could ever be answered. The end of the program closes it, too.
     stdout?.on("end", () => setTimeout(() => this.end(), LAST_GRACE_MS).unref());
   }

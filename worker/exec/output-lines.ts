@@ -1,6 +1,7 @@
 // What a command writes, as it comes: text at once, a line that begins with `{` when it is whole. Bytes that are no
 // UTF-8 become U+FFFD. Invariant: no more than one bounded line is held back.
 
+import type { Readable } from "node:stream";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 
 /** A result of the largest size, and what stands around it. */
@@ -62,6 +63,25 @@ export class OutputLines {
     }
   }
 }
+
+/**
+ * Passes on what a command writes, as it comes, and reads no more before it is taken. @returns what resolves when all so
+ * far is.
+ */
+export const passPieces = (
+  stdout: Readable | null,
+  lines: OutputLines,
+  pass: (pieces: readonly Piece[]) => Promise<void>,
+): (() => Promise<void>) => {
+  let passed = Promise.resolve();
+  stdout?.on("data", (bytes: Buffer) => {
+    const pieces = lines.take(bytes);
+    if (pieces.length === 0) return;
+    stdout.pause();
+    passed = passed.then(() => pass(pieces)).finally(() => stdout.resume());
+  });
+  return () => passed;
+};
 
 /** Many short lines of text that came together are passed on together. */
 const joined = (pieces: readonly Piece[]): Piece[] => {
