@@ -91,10 +91,10 @@ export class ProcessGroup {
     const streams = [this.child.stdout, this.child.stderr].filter((stream) => stream !== null);
     for (const stream of streams) {
       if (stream.readableEnded || stream.destroyed) continue;
+      let heardAtMs = performance.now();
       const idle = setInterval(() => {
         if (!stream.isPaused() && performance.now() - heardAtMs > DRAIN_MS) stream.destroy();
       }, DRAIN_MS / 2);
-      let heardAtMs = performance.now();
       stream.on("data", () => {
         heardAtMs = performance.now();
       });
