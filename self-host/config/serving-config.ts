@@ -89,10 +89,9 @@ export type HistorySockets = Readonly<Record<string, string>>;
 export function historyConfig(dir: DataDir, sockets: HistorySockets): string {
   return configText(
     databaseServices(dir),
-    Object.entries(sockets).map(([binding, socket]) => {
-      const database = record({ name: "d1", props: record({ json: JSON.stringify({ database: binding }) }) });
-      return record({ name: binding, address: `unix:${socket}`, http: record({}), service: database });
-    }),
+    Object.entries(sockets).map(([binding, socket]) =>
+      record({ name: binding, address: `unix:${socket}`, http: record({}), service: database(binding) }),
+    ),
   );
 }
 
@@ -148,9 +147,11 @@ export function databaseServices(dir: DataDir): Expression[] {
   ];
 }
 
+const database = (name: string): Expression =>
+  record({ name: "d1", props: record({ json: JSON.stringify({ database: name }) }) });
+
 export function databaseBinding(name: string): Expression {
-  const props = record({ json: JSON.stringify({ database: name }) });
-  return wrappedDatabase(name, record({ name: "d1", props }));
+  return wrappedDatabase(name, database(name));
 }
 
 const remoteServices = (history: HistorySockets): Expression[] =>
