@@ -93,7 +93,7 @@ export const choicesOf = (
   asked: string,
   aliases: Readonly<Record<string, readonly Alias[]>>,
   offers: readonly ModelOffer[],
-  seed = "",
+  seed: string,
 ): readonly ModelChoice[] => {
   const entries = entryOf(aliases, asked);
   if (entries === undefined) {

@@ -32,7 +32,7 @@ export const reachedBudget = (
   budget: Budget,
   spending: PeriodSpending,
   nowAt: number,
-  provider: string | null = null,
+  provider: string | null,
 ): BudgetReached | null => {
   for (const { period, limitNanoUsd, spentNanoUsd } of limitsOf(budget, spending)) {
     if (spentNanoUsd < limitNanoUsd) continue;

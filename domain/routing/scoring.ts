@@ -2,7 +2,7 @@
 // weighted mean, 0 to 100. A conversation's next turn scores higher on the worker of the previous turn. The choice
 // computes scores by slot, the explanation by worker; a test checks that they agree.
 
-import { DEFAULT_WEIGHTS, type Weights } from "../config.ts";
+import type { Weights } from "../config.ts";
 import { type ScoredOffer, scoredOfferOf } from "../fleet/columns.ts";
 import { type Fleet, type Member, usedShareOf } from "../fleet/fleet.ts";
 import { freshnessAfter, missedBeatsIn, type PresenceFacts } from "../fleet/freshness.ts";
@@ -21,7 +21,7 @@ const URGENCY_FACTORS: Record<Priority, Partial<Weights>> = {
 };
 
 /** Weights for one urgency, scaled to a sum of 100. */
-export const weightsFor = (urgency: Priority, configured: Weights = DEFAULT_WEIGHTS): Weights => {
+export const weightsFor = (urgency: Priority, configured: Weights): Weights => {
   const known = scaledWeights.get(configured) ?? new Map<Priority, Weights>();
   scaledWeights.set(configured, known);
   const weights = known.get(urgency) ?? scaled(urgency, configured);
@@ -167,9 +167,6 @@ const STEPS = 1000;
 /** Scores that differ by less count as equal. */
 export const SCORE_STEP = 1 / STEPS;
 export const rounded = (score: number): number => Math.round(score * STEPS) / STEPS;
-
-export const scoreOf = (parts: Parts, weights: PartWeights): number =>
-  rounded(ALL_PARTS.reduce((sum, part) => sum + (parts[part] ?? 0) * (weights[part] ?? 0), 0));
 
 /** Score by slot, unrounded. The offer's part is computed once per distinct offer. */
 export const scorerFor = (

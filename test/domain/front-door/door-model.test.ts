@@ -17,7 +17,7 @@ const offer = (
 });
 const meant = (asked: string, offers: readonly ModelOffer[], aliases: Readonly<Record<string, ModelChoice>> = {}) => {
   const lists = Object.fromEntries(Object.entries(aliases).map(([name, one]) => [name, [{ ...one, weight: null }]]));
-  const [found = null] = choicesOf(asked, lists, offers);
+  const [found = null] = choicesOf(asked, lists, offers, "");
   return found === null ? null : [found.provider, found.model];
 };
 
@@ -62,7 +62,7 @@ describe("the name of a model", () => {
 
   it("is an alias first, and any name where a worker that is not offline takes any", () => {
     const alias: ModelChoice = { model: "llama3.2", provider: null, tags: ["gpu"], tier: null };
-    expect(choicesOf("m1", { m1: [{ ...alias, weight: null }] }, offers)).toEqual([
+    expect(choicesOf("m1", { m1: [{ ...alias, weight: null }] }, offers, "")).toEqual([
       { ...alias, model: "llama3.2:latest" },
     ]);
     expect(meant("m9", offers)).toBeNull();

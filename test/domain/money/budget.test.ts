@@ -31,23 +31,25 @@ describe("a budget", () => {
     ["the month's limit met exactly", 0, 100 * USD, "month"],
     ["both reached: the month's holds longer", 6 * USD, 101 * USD, "month"],
   ])("%s", (_, dayNanoUsd, monthNanoUsd, expected) => {
-    expect(reachedBudget(budget, { dayNanoUsd, monthNanoUsd }, nowAt)?.period ?? null).toBe(expected);
+    expect(reachedBudget(budget, { dayNanoUsd, monthNanoUsd }, nowAt, null)?.period ?? null).toBe(expected);
   });
 
   test("says when it resets, in words an operator can read", () => {
-    const day = reachedBudget(budget, { dayNanoUsd: 5 * USD + 1, monthNanoUsd: 0 }, nowAt);
+    const day = reachedBudget(budget, { dayNanoUsd: 5 * USD + 1, monthNanoUsd: 0 }, nowAt, null);
     expect(day).toMatchObject({ limitNanoUsd: 5 * USD, resetsAt: Date.parse("2026-11-22T00:00:00Z") });
     expect(day && describeReached(day)).toBe(
       "the day's budget of $5.00 is reached ($5.00 spent); it resets at 2026-11-22T00:00:00.000Z",
     );
-    const month = reachedBudget(budget, { dayNanoUsd: 0, monthNanoUsd: 100 * USD }, nowAt);
+    const month = reachedBudget(budget, { dayNanoUsd: 0, monthNanoUsd: 100 * USD }, nowAt, null);
     expect(month?.resetsAt).toBe(Date.parse("2026-12-01T00:00:00Z"));
   });
 
   test("without a limit is never reached; a limit of 0 is reached at once", () => {
     const spending = { dayNanoUsd: 1e12, monthNanoUsd: 1e12 };
-    expect(reachedBudget({}, spending, nowAt)).toBeNull();
-    expect(reachedBudget({ dayUsd: null, monthUsd: null }, spending, nowAt)).toBeNull();
-    expect(reachedBudget({ dayUsd: 0 }, { dayNanoUsd: 0, monthNanoUsd: 0 }, nowAt)).toMatchObject({ period: "day" });
+    expect(reachedBudget({}, spending, nowAt, null)).toBeNull();
+    expect(reachedBudget({ dayUsd: null, monthUsd: null }, spending, nowAt, null)).toBeNull();
+    expect(reachedBudget({ dayUsd: 0 }, { dayNanoUsd: 0, monthNanoUsd: 0 }, nowAt, null)).toMatchObject({
+      period: "day",
+    });
   });
 });

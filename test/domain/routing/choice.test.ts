@@ -7,10 +7,11 @@ import { choose } from "../../../domain/routing/choice.ts";
 import { explain, whyWaiting } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
 import { firstRefusal, refusalsOf } from "../../../domain/routing/filters.ts";
-import { scoreOf, scoreParts, weightsFor } from "../../../domain/routing/scoring.ts";
+import { scoreParts, weightsFor } from "../../../domain/routing/scoring.ts";
 import { SCORE_PARTS } from "../../../domain/words/score-part.ts";
 import { chosenOf, OFFLINE_AFTER_MS, policies, requests, type Spec, situation, specs } from "../fleet/sample-fleet.ts";
 import { NOON } from "../job/sample-jobs.ts";
+import { scoreOf } from "./score-of.ts";
 
 const sameModel = (one: string, other: string): boolean =>
   [one, other].map((name) => name.replace(/:latest$/, "")).every((name, _, [first]) => name === first);

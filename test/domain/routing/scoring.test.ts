@@ -4,7 +4,7 @@ import { DEFAULT_WEIGHTS } from "../../../domain/config.ts";
 import { choose } from "../../../domain/routing/choice.ts";
 import { explain } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
-import { scoreOf, weightsFor, weightsOf } from "../../../domain/routing/scoring.ts";
+import { weightsFor, weightsOf } from "../../../domain/routing/scoring.ts";
 import { PRIORITIES } from "../../../domain/words/requirements.ts";
 import { SCORE_PARTS } from "../../../domain/words/score-part.ts";
 import type { Parts } from "../../../domain/words/verdict.ts";
@@ -22,6 +22,7 @@ import {
   withLoaded,
 } from "../fleet/sample-fleet.ts";
 import { NOON } from "../job/sample-jobs.ts";
+import { scoreOf } from "./score-of.ts";
 
 describe("urgency", () => {
   const at = (load: number, more: Spec = {}): Spec => ({ instance: `with-${load}`, concurrency: 4, load, ...more });
@@ -62,12 +63,12 @@ describe("urgency", () => {
   });
 
   test.each(PRIORITIES)("%s weighs parts that add up to 100", (urgency) => {
-    const sum = Object.values(weightsFor(urgency)).reduce((total, weight) => total + weight, 0);
+    const sum = Object.values(weightsFor(urgency, DEFAULT_WEIGHTS)).reduce((total, weight) => total + weight, 0);
     expect(sum).toBeCloseTo(100, 9);
     expect(
       scoreOf(
         { capacity: 1, tag_fit: 1, model_loaded: 1, success: 1, freshness: 1, cost: 1, tier: 1 },
-        weightsFor(urgency),
+        weightsFor(urgency, DEFAULT_WEIGHTS),
       ),
     ).toBe(100);
   });
@@ -139,7 +140,7 @@ describe("the score", () => {
   const parts = { capacity: 1, tag_fit: 1, model_loaded: 1, success: 1, freshness: 1, cost: 1, tier: 1 };
 
   test("has three decimals", () => {
-    const [weights, third] = [weightsFor("normal"), 1 / 3];
+    const [weights, third] = [weightsFor("normal", DEFAULT_WEIGHTS), 1 / 3];
     const score = scoreOf({ ...parts, capacity: third }, { ...weights, capacity: 1 });
     expect(score).toBe(Number(score.toFixed(3)));
     expect(score).not.toBe(Number(score.toFixed(2)));
