@@ -89,14 +89,16 @@ const JOBS: readonly Column<JobResource>[] = [
   { title: "prompt", of: ({ prompt }) => prompt },
 ];
 
-const GROUPS: readonly Column<QueueView["groups"][number]>[] = [
-  { title: "waiting", of: ({ count }) => count },
+/** What waits, behind how many of it there are. */
+export const GROUP_COLUMNS: readonly Column<QueueView["groups"][number]>[] = [
   { title: "provider", of: ({ provider }) => provider },
   { title: "model", of: ({ model }) => model },
   { title: "tags", of: ({ tags }) => tags },
   { title: "oldest", of: ({ oldest_at }) => when(oldest_at) },
   { title: "reason", of: ({ reason }) => reason },
 ];
+
+const GROUPS: typeof GROUP_COLUMNS = [{ title: "waiting", of: ({ count }) => count }, ...GROUP_COLUMNS];
 
 const WORKERS: readonly Column<WorkerResource>[] = [
   { title: "worker", of: ({ instance }) => instance },

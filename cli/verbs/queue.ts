@@ -3,6 +3,7 @@
 import { PRIORITIES, TIERS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
 import { when } from "../terminal/when.ts";
+import { GROUP_COLUMNS } from "../top.ts";
 import type { Verb } from "../verb.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 import { SINCE_UNTIL } from "./span.ts";
@@ -13,14 +14,7 @@ const queue: Verb = {
   examples: ["queue", "queue --json"],
   run: async ({ client, output, signal }) => {
     const found = await client().jobs.queue({ signal });
-    output.table(found, found.groups, [
-      { title: "jobs", of: ({ count }) => count },
-      { title: "provider", of: ({ provider }) => provider },
-      { title: "model", of: ({ model }) => model },
-      { title: "tags", of: ({ tags }) => tags },
-      { title: "oldest", of: ({ oldest_at }) => when(oldest_at) },
-      { title: "reason", of: ({ reason }) => reason },
-    ]);
+    output.table(found, found.groups, [{ title: "jobs", of: ({ count }) => count }, ...GROUP_COLUMNS]);
   },
 };
 
