@@ -6,7 +6,7 @@ import { UsageError } from "../failure.ts";
 import { loginOf } from "../login.ts";
 import type { Verb } from "../verb.ts";
 
-/** What can be opened, with the page's address; a name follows where `takesName`. */
+/** What can be opened: the page's address, and `named`, what a name follows; without it the page takes no name. */
 const PAGES: Readonly<Record<string, { readonly at: string; readonly named?: string }>> = {
   overview: { at: "" },
   jobs: { at: "jobs", named: "jobs" },
