@@ -123,15 +123,12 @@ const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
   const quick = healthy.filter(({ id }) => !memory.slowWebhooks.has(id));
   const countOfOthers = (some: readonly Webhook[]): number =>
     underWay.filter((id) => !some.some((one) => one.id === id)).length;
-  const open =
-    quick.length > 0 && countOfOthers(quick) >= MAX_SLOW_UNDER_WAY
-      ? quick
-      : countOfOthers(healthy) < MAX_FAILING_UNDER_WAY
-        ? webhooks
-        : healthy;
-  return open.filter(
-    ({ id }) => memory.webhooks.length === 1 || underWay.filter((one) => one === id).length < MAX_OF_ONE,
-  );
+  const mayTake = (): readonly Webhook[] => {
+    if (quick.length > 0 && countOfOthers(quick) >= MAX_SLOW_UNDER_WAY) return quick;
+    return countOfOthers(healthy) < MAX_FAILING_UNDER_WAY ? webhooks : healthy;
+  };
+  const isAlone = memory.webhooks.length === 1;
+  return mayTake().filter(({ id }) => isAlone || underWay.filter((one) => one === id).length < MAX_OF_ONE);
 };
 
 /**
