@@ -76,10 +76,14 @@ const handleHeld = async (
   token: TokenFacts,
   { held, ...request }: AskedRequest & { readonly held: NonNullable<DoorRequest["held"]> },
 ): Promise<Response> => {
-  const { id, model, idempotency, response } = request.asking;
+  const { id, model, idempotency, response, refused } = request.asking;
   const isBackground = response?.isBackground === true;
   // Nothing is stored for a request that would be refused.
   const named = await ask(c, token, "mayAsk", { model, idempotency, api, isBackground });
+  if (refused !== undefined) {
+    c.get("share")?.freeBytes();
+    return answerTo(c, token, request);
+  }
   const drop = async (): Promise<void> =>
     c.executionCtx.waitUntil(dropHeldBody(c.env, token, id ?? "").catch(() => undefined));
   return storedForJob(drop, async () => {

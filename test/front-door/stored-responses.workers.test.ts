@@ -1,4 +1,5 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, listDurableObjectIds } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { MAX_RESPONSES_BYTES } from "../../domain/front-door/stored-response.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
@@ -346,6 +347,17 @@ describe("a stored response", () => {
       expect([other.status, JSON.parse(await other.whole).error.param]).toEqual([400, "previous_response_id"]);
       worker.socket.socket.close();
     }
+  });
+
+  it("has nothing stored for a long request that follows none, though it has an Idempotency-Key", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const before = await listDurableObjectIds(env.RELAY);
+    const body = { model: "m1", previous_response_id: `resp_${crypto.randomUUID()}`, input: FILLING };
+    const refused = await post(world.key, RESPONSES, body, { "idempotency-key": "k" });
+    expect([refused.status, JSON.parse(await refused.whole).error.param]).toEqual([400, "previous_response_id"]);
+    expect(await listDurableObjectIds(env.RELAY)).toHaveLength(before.length);
+    worker.socket.socket.close();
   });
 
   it("cannot be followed where the file with a long input before it was deleted", async () => {
