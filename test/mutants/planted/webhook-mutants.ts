@@ -2,6 +2,7 @@
 
 import { type Mutant, mutant } from "./mutant.ts";
 
+const FAIR = ["test/webhooks/fair-deliveries.workers.test.ts"];
 const KEPT = ["test/webhooks/kept-deliveries.workers.test.ts"];
 
 export const WEBHOOK_MUTANTS: readonly Mutant[] = [
@@ -16,6 +17,14 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     "durable-objects/steps/deliveries.ts",
     "countOfOthers(quick) >= MAX_SLOW_UNDER_WAY",
     "countOfOthers(quick) >= MAX_UNDER_WAY",
+    FAIR,
+  ),
+  mutant(
+    "an endpoint that stops answering may take every place",
+    "durable-objects/steps/deliveries.ts",
+    "length < MAX_OF_ONE",
+    "length < MAX_UNDER_WAY",
+    FAIR,
   ),
   mutant(
     "more deliveries are tried at a time than may be",
