@@ -87,7 +87,7 @@ export const jobListQuery = withMetadata({
     .default("created_at")
     .meta({
       description:
-        "newest or most expensive first; with `-` before the name: oldest or cheapest first. Jobs without the value come last. In an order by end or cost, jobs beyond the 250,000 newest that match may be missing (beyond the oldest, where the oldest end comes first): narrow the list with `since` and `until`",
+        "newest or most expensive first; with `-` before the name: oldest or cheapest first. Jobs without the value come last. By end or cost, matches beyond the 250,000 newest may be missing (the oldest, where the oldest end is first): narrow the list with `since` and `until`",
     }),
   archived: z.enum(["true", "false"]).default("false").meta({
     description:
@@ -115,7 +115,7 @@ export const jobList = z
     next_cursor: z.string().nullable().meta({ description: "null on the last page" }),
     damaged_parts: z.array(z.string()).optional().meta({
       description:
-        "parts of the archive that are missing or damaged, as `<day>/<name>`: jobs of theirs are not in the list. Absent if there are none",
+        "parts of the archive that are missing or damaged, as `<day>/<name>`: the list lacks their jobs. Absent if there are none",
     }),
   })
   .meta({ id: "JobList" });
