@@ -18,7 +18,8 @@ from ._log import log
 MAX_MESSAGE = 8000
 MAX_RETRY_AFTER_SECONDS = 86_400.0
 
-Handler = Callable[[Job, Context], Any]
+# The job is what a handler says that it is: a dict, a Mapping, a TypedDict.
+Handler = Callable[[Any, Context], Any]
 
 
 def outcome_of(handler: Handler, job: Job, ctx: Context) -> Outcome:

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 try:
     import fcntl
@@ -31,6 +31,8 @@ from ._worker import Worker
 
 DRAIN_SECONDS = 8.0
 
+AnyHandler = TypeVar("AnyHandler", bound=Handler)
+
 _workers: list[Worker] = []
 _stop = threading.Event()
 _has_run = False
@@ -44,7 +46,7 @@ def worker(
     instance: str | None = None,
     tier: str | None = None,
     process: bool = False,
-) -> Callable[[Handler], Handler]:
+) -> Callable[[AnyHandler], AnyHandler]:
     """Makes `def handler(job, ctx)` a worker, which `run()` starts. It may return its result, be `async`, or yield
     parts of its answer. With `process=True` it runs in a process of its own, for C code that holds the interpreter."""
 
@@ -52,7 +54,7 @@ def worker(
         if isinstance(listed, str):  # Its letters would be taken for them.
             raise TypeError(f"{what} is a list of texts: {what}=[{listed!r}]")
 
-    def register(handler: Handler) -> Handler:
+    def register(handler: AnyHandler) -> AnyHandler:
         name = instance or f"{socket.gethostname()}-{getattr(handler, '__name__', provider)}"
         presence: dict[str, Any] = {
             "instance": re.sub(r"[^A-Za-z0-9._:-]", "-", name)[:128],
