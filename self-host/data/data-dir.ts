@@ -74,7 +74,9 @@ export const dataDirAt = (root: string): DataDir => {
 export const makeFolder = (folder: string): void => {
   const isThere = (): boolean => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isThere()) return;
-  makeFolder(path.dirname(folder));
+  const above = path.dirname(folder);
+  // On Windows a drive may be missing.
+  if (above !== folder) makeFolder(above);
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
