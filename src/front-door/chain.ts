@@ -141,7 +141,7 @@ const withItems = async (c: AppContext, token: TokenFacts, read: DoorBody): Prom
   if (ids.length === 0) return read;
   if (ids.length > MAX_REFERENCES)
     throw new Refused(invalid("input", `may refer to at most ${MAX_REFERENCES} items: send the items themselves`));
-  const find = async (mostBytes: number): Promise<FoundItems> => await ask(c, token, "findItems", { ids, mostBytes });
+  const find = (mostBytes: number): Promise<FoundItems> => ask(c, token, "findItems", { ids, mostBytes });
   const put = ({ answers, places }: FoundItems): Promise<DoorBody> => {
     const outputs = new Map(Object.entries(answers).map(([id, text]) => [id, itemsById(text)]));
     const stored = new Map(ids.map((id, index) => [id, outputs.get(places[index] ?? "")?.get(id) ?? null]));

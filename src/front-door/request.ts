@@ -152,9 +152,10 @@ const userOf = (c: AppContext, body: Body): string | null => {
 
 /** Whether the request may go to a hosted provider. A form has only texts. */
 const edgeOf = ({ edge }: Body): boolean => {
-  const told = edge === "true" ? true : edge === "false" ? false : (edge ?? true);
-  if (typeof told !== "boolean") throw new Refused(invalid("edge", "must be true or false"));
-  return told;
+  const told = edge ?? true;
+  if (typeof told !== "boolean" && told !== "true" && told !== "false")
+    throw new Refused(invalid("edge", "must be true or false"));
+  return told === true || told === "true";
 };
 
 /** Fields that are meant for the coordinator, and would be refused by a runtime. */
@@ -231,7 +232,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     idempotency,
     traceparent: callersTraceparent(c.req.header("traceparent")),
     ...(response === null ? {} : { response }),
-    ...(refused === undefined ? {} : { refused }),
+    refused,
   };
   return { asking, wantsUsage: asksForUsage(body), isSound, held: large === null ? null : { body: large, changes } };
 };

@@ -66,7 +66,7 @@ export interface Asking {
   /** The request wants its answer stored. */
   readonly response?: NewResponse;
   /** Why it becomes no job; a repeated request gets its first answer all the same. */
-  readonly refused?: Refusal;
+  readonly refused?: Refusal | undefined;
 }
 
 export interface DoorAnswer {
