@@ -39,6 +39,24 @@ const serving = async (answer: Answer): Promise<Server> => {
   return server;
 };
 
+const JOB = { id: "j1", lease: 1, attempts: 0, prompt: "x", provider: "py" };
+
+/** A coordinator that gives these jobs once. `answer`: what it says to anything else, if that is special. */
+const giving = (
+  jobs: readonly object[],
+  answer: (asked: IncomingMessage) => Promise<Given | undefined>,
+): Promise<Server> => {
+  let left = jobs;
+  return serving(async (asked) => {
+    if (asked.url?.includes("/claim")) {
+      const given = left;
+      left = [];
+      return { body: JSON.stringify({ jobs: given }) };
+    }
+    return (await answer(asked)) ?? { body: asked.url === "/presence" ? JSON.stringify(PRESENCE) : "{}" };
+  });
+};
+
 const startBeside = (server: Server, file: string, program: string): Program => {
   writeFileSync(file, program);
   const { port } = server.address() as AddressInfo;
@@ -83,21 +101,15 @@ describe.skipIf(lacksPython)("a Python worker", () => {
   });
 
   it("starts jobs beside each other, however long the coordinator takes to hear of one", async () => {
-    const jobs = ["j1", "j2"].map((id) => ({ id, lease: 1, attempts: 0, prompt: "x", provider: "py" }));
+    const jobs = ["j1", "j2"].map((id) => ({ ...JOB, id }));
     const bothStarted = Promise.withResolvers<void>();
-    let claims = 0;
     let starts = 0;
-    const server = await serving(async ({ url = "" }) => {
-      if (url.includes("/claim")) {
-        claims += 1;
-        return { body: JSON.stringify({ jobs: claims === 1 ? jobs : [] }) };
-      }
-      if (url.endsWith("/start")) {
-        starts += 1;
-        if (starts === jobs.length) bothStarted.resolve();
-        await bothStarted.promise;
-      }
-      return { body: url === "/presence" ? JSON.stringify(PRESENCE) : "{}" };
+    const server = await giving(jobs, async ({ url = "" }) => {
+      if (!url.endsWith("/start")) return undefined;
+      starts += 1;
+      if (starts === jobs.length) bothStarted.resolve();
+      await bothStarted.promise;
+      return undefined;
     });
     const worker = start(server);
     await bothStarted.promise;
@@ -109,21 +121,15 @@ describe.skipIf(lacksPython)("a Python worker", () => {
     ["is refused", 400],
     ["has no room", 507],
   ])("tells what a job spent whose long result %s", async (_why, status) => {
-    const job = { id: "j1", lease: 1, attempts: 0, prompt: "x", provider: "py" };
     const told = Promise.withResolvers<unknown>();
-    let claims = 0;
-    const server = await serving(async (asked) => {
+    const server = await giving([JOB], async (asked) => {
       const { url = "" } = asked;
-      if (url.includes("/claim")) {
-        claims += 1;
-        return { body: JSON.stringify({ jobs: claims === 1 ? [job] : [] }) };
-      }
       if (url.includes("/result")) {
         await text(asked);
         return { status, body: JSON.stringify({ status, code: "refused", detail: "no" }) };
       }
       if (url.endsWith("/fail")) told.resolve(await json(asked));
-      return { body: url === "/presence" ? JSON.stringify(PRESENCE) : "{}" };
+      return undefined;
     });
     const long = WORKER.replace(
       `return job["prompt"].upper()`,
@@ -136,20 +142,14 @@ describe.skipIf(lacksPython)("a Python worker", () => {
   });
 
   it("tells what a job spent that it gives back as it ends", async () => {
-    const job = { id: "j1", lease: 1, attempts: 0, prompt: "x", provider: "py" };
     const started = Promise.withResolvers<void>();
     const told: unknown[] = [];
-    let claims = 0;
-    const server = await serving(async (asked) => {
+    const server = await giving([JOB], async (asked) => {
       const { url = "" } = asked;
-      if (url.includes("/claim")) {
-        claims += 1;
-        return { body: JSON.stringify({ jobs: claims === 1 ? [job] : [] }) };
-      }
       if (url.endsWith("/heartbeat")) started.resolve();
       if (url.endsWith("/release")) told.push("released");
       if (url.endsWith("/fail")) told.push(await json(asked));
-      return { body: url === "/presence" ? JSON.stringify(PRESENCE) : "{}" };
+      return undefined;
     });
     const waiting = `ctx.usage(5, 2); ctx.progress(0.1); import time; time.sleep(60)`;
     const slow = WORKER.replace(`return job["prompt"].upper()`, waiting);
@@ -160,26 +160,20 @@ describe.skipIf(lacksPython)("a Python worker", () => {
   });
 
   it("does not call a job taken back whose report comes before its presence is answered", async () => {
-    const job = { id: "j1", lease: 1, attempts: 0, prompt: "x", provider: "py" };
     const reported = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
-    let claims = 0;
-    const server = await serving(async (asked) => {
+    const server = await giving([JOB], async (asked) => {
       const { url = "" } = asked;
-      if (url.includes("/claim")) {
-        claims += 1;
-        return { body: JSON.stringify({ jobs: claims === 1 ? [job] : [] }) };
-      }
       if (url.endsWith("/complete")) {
         reported.resolve();
         await answered.promise;
       }
-      if (url !== "/presence") return { body: "{}" };
+      if (url !== "/presence") return undefined;
       const { jobs } = (await json(asked)) as { jobs: string[] };
-      if (!jobs.includes(job.id)) return { body: JSON.stringify(PRESENCE) };
+      if (!jobs.includes(JOB.id)) return undefined;
       await reported.promise;
       setTimeout(answered.resolve, 500);
-      return { body: JSON.stringify({ ...PRESENCE, halted: [job.id] }) };
+      return { body: JSON.stringify({ ...PRESENCE, halted: [JOB.id] }) };
     });
     const worker = start(server);
     await answered.promise;

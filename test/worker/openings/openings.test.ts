@@ -45,6 +45,9 @@ describe("a worker's own hours", () => {
   });
 });
 
+const idleDoors = (forMs: number, measure: () => Promise<number>) =>
+  openDoors({ hours: null, idle: { belowPercent: 20, forMs }, drainsNow: false }, () => false, measure);
+
 describe("a worker for an idle machine", () => {
   test("has a flag whose example goes through a shell as the help prints it", () => {
     const [, example = ""] = /--when-idle (.*)$/.exec(OPENING_FLAGS["when-idle"]) ?? [];
@@ -107,12 +110,7 @@ describe("a worker for an idle machine", () => {
   test("believes what it measures a moment after its own job only if it lasts", async () => {
     vi.useFakeTimers();
     let percent = 0;
-    const idle = { belowPercent: 20, forMs: 4_000 };
-    const doors = openDoors(
-      { hours: null, idle, drainsNow: false },
-      () => false,
-      async () => percent,
-    );
+    const doors = idleDoors(4_000, async () => percent);
     const closedAfter = async (ms: number, now: number) => {
       percent = now;
       await vi.advanceTimersByTimeAsync(ms);
@@ -135,15 +133,10 @@ describe("a worker for an idle machine", () => {
   test("measures a few times a second at most, however short it waits", async () => {
     vi.useFakeTimers();
     let count = 0;
-    const idle = { belowPercent: 20, forMs: 0 };
-    const doors = openDoors(
-      { hours: null, idle, drainsNow: false },
-      () => false,
-      async () => {
-        count += 1;
-        return 0;
-      },
-    );
+    const doors = idleDoors(0, async () => {
+      count += 1;
+      return 0;
+    });
     try {
       doors.watch(() => {});
       await vi.advanceTimersByTimeAsync(1_000);
