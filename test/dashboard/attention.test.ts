@@ -57,7 +57,7 @@ describe.skipIf(lacksBrowser())("what needs attention on the overview", () => {
     await page.reload();
     await page.getByRole("link", { name: "Overview", exact: true }).click();
     await page.getByRole("link", { name: "3 webhooks are failing: a.example, b.example", exact: true }).waitFor();
-    expect(await page.getByRole("list", { name: "Needs attention" }).getByText("failing").count()).toBe(1);
+    await expect.poll(() => page.getByRole("list", { name: "Needs attention" }).getByText("failing").count()).toBe(1);
     expect(faults()).toEqual([]);
   });
 

@@ -37,7 +37,7 @@ describe.skipIf(lacksBrowser())("the first steps", () => {
     const { page, faults } = await world.open("");
     await panel(page).waitFor();
     const all = ["Connect a runtime", "Run a job", "Point a client at it", "Set a budget", "Add a person"];
-    expect(await open(page)).toEqual(all);
+    await expect.poll(() => open(page)).toEqual(all);
     const [, ...later] = all;
     await register(world, "box-1", { provider: "acme" });
     await expect.poll(() => open(page)).toEqual(later);

@@ -208,7 +208,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
     const { page } = await world.open("fleet");
     await page.getByRole("button", { name: /^online [1-9]/ }).click();
     await page.getByRole("link", { name: "half-full" }).waitFor();
-    expect(await page.getByRole("table", { name: "Workers" }).locator("tbody tr").count()).toBe(1);
+    await expect.poll(() => page.getByRole("table", { name: "Workers" }).locator("tbody tr").count()).toBe(1);
   });
 
   it("equal workers are compared by ten bars, and those refused for one reason are one line", async () => {
@@ -216,7 +216,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
       await world.call("POST", "/presence", { instance: `equal-${at}`, provider: "equals", concurrency: 4 });
     const { page, faults } = await world.open("explain?provider=equals");
     await page.getByRole("button", { name: "Show 4 more workers that would come later" }).waitFor();
-    expect(await page.locator(".scores li").count()).toBe(10);
+    await expect.poll(() => page.locator(".scores li").count()).toBe(10);
     await page.goto(`${world.server.url}/#/explain?provider=equals&tags=never`);
     const line = page.locator(".refusals li").filter({ hasText: "14 workers" });
     await line.getByText("14 workers").click();

@@ -33,8 +33,8 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
     const { page, faults } = await world.open(`jobs/${id}`);
     const result = page.getByRole("region", { name: "Result" });
     await result.locator("strong", { hasText: "done" }).waitFor();
-    expect(await result.getByRole("columnheader").allTextContents()).toEqual(["part", "price"]);
-    expect(await result.getByRole("cell").allTextContents()).toEqual(["switch", "204", "a | b"]);
+    await expect.poll(() => result.getByRole("columnheader").allTextContents()).toEqual(["part", "price"]);
+    await expect.poll(() => result.getByRole("cell").allTextContents()).toEqual(["switch", "204", "a | b"]);
     const headings = await page.locator(".panel h2").allTextContents();
     expect(headings[0]).toBe("Result");
     expect(faults()).toEqual([]);
@@ -60,7 +60,7 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
     await page.goto(`${world.server.url}/#/jobs/${id}`);
     const shown = page.locator(".timeline > li");
     await page.getByText("250 earlier events").waitFor();
-    expect(await shown.count()).toBe(200);
+    await expect.poll(() => shown.count()).toBe(200);
     expect(await shown.last().textContent()).toContain("place: 449");
     await page.getByRole("button", { name: "Show earlier" }).click();
     await page.getByText("50 earlier events").waitFor();
@@ -90,7 +90,7 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
     expect(before).toBeGreaterThan(300);
     await attempts.getByRole("button", { name: "Zoom" }).click();
     await expect.poll(widthOf).toBeLessThan(before);
-    expect(await attempts.locator(".attempt").first().locator(".fall-away").count()).toBe(3);
+    await expect.poll(() => attempts.locator(".attempt").first().locator(".fall-away").count()).toBe(3);
     await attempts.getByRole("button", { name: "Earlier" }).waitFor();
     await attempts.getByRole("button", { name: "Whole" }).click();
     await expect.poll(widthOf).toBe(before);
@@ -175,6 +175,6 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
     await page.getByRole("button", { name: "Dispatch now" }).click();
     const alert = page.getByRole("alert");
     await alert.getByText("4 workers").waitFor();
-    expect(await alert.getByRole("listitem").count()).toBe(1);
+    await expect.poll(() => alert.getByRole("listitem").count()).toBe(1);
   });
 });

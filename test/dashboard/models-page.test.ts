@@ -61,23 +61,21 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
     const { page, faults } = await world.open("models");
     const table = page.getByRole("table", { name: "Models and workers" });
     await table.waitFor();
-    expect(await table.getByRole("columnheader").allTextContents()).toEqual([
-      "Model",
-      expect.stringContaining("garage"),
-      expect.stringMatching(/^rack.*not managed$/),
-      expect.stringMatching(/^studio.*GPU 10 GiB of 24 GiB$/),
-    ]);
-    expect(await row(page, "llama3.2").getByRole("cell").allTextContents()).toEqual([
-      expect.stringMatching(/on disk1.9 GiB$/),
-      "absent",
-      expect.stringMatching(/on disk1.9 GiB$/),
-    ]);
-    expect(await row(page, "qwen3:14b").getByRole("cell").allTextContents()).toEqual([
-      expect.stringMatching(/absent$/),
-      "absent",
-      expect.stringMatching(/loaded9.6 GiB$/),
-    ]);
-    expect(await table.getByRole("row").count()).toBe(4);
+    await expect
+      .poll(() => table.getByRole("columnheader").allTextContents())
+      .toEqual([
+        "Model",
+        expect.stringContaining("garage"),
+        expect.stringMatching(/^rack.*not managed$/),
+        expect.stringMatching(/^studio.*GPU 10 GiB of 24 GiB$/),
+      ]);
+    await expect
+      .poll(() => row(page, "llama3.2").getByRole("cell").allTextContents())
+      .toEqual([expect.stringMatching(/on disk1.9 GiB$/), "absent", expect.stringMatching(/on disk1.9 GiB$/)]);
+    await expect
+      .poll(() => row(page, "qwen3:14b").getByRole("cell").allTextContents())
+      .toEqual([expect.stringMatching(/absent$/), "absent", expect.stringMatching(/loaded9.6 GiB$/)]);
+    await expect.poll(() => table.getByRole("row").count()).toBe(4);
     expect(faults()).toEqual([]);
   });
 
@@ -85,7 +83,7 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
     const { page, faults } = await world.open("models");
     await page.getByRole("button", { name: "qwen3:14b on garage: absent" }).click();
     const dialog = page.getByRole("dialog");
-    expect(await dialog.getByRole("button").allTextContents()).toEqual(["Not now", "Pull"]);
+    await expect.poll(() => dialog.getByRole("button").allTextContents()).toEqual(["Not now", "Pull"]);
     await dialog.getByRole("button", { name: "Pull" }).click();
     await row(page, "qwen3:14b").getByText("pull queued").waitFor();
     const [task] = await tasksOf("garage");
@@ -104,7 +102,7 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
     const { page } = await world.open("models");
     await page.getByRole("button", { name: "qwen3:14b on studio: loaded" }).click();
     const dialog = page.getByRole("dialog");
-    expect(await dialog.getByRole("button").allTextContents()).toEqual(["Not now", "Unload", "Delete"]);
+    await expect.poll(() => dialog.getByRole("button").allTextContents()).toEqual(["Not now", "Unload", "Delete"]);
     await dialog.getByRole("button", { name: "Not now" }).click();
     expect(await page.getByRole("button", { name: /on rack/ }).count()).toBe(0);
     const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "viewer", role: "viewer" });
@@ -146,7 +144,7 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
     const { page, faults } = await world.open("models?offset=204");
     await page.getByText("205–208 of 208 workers").waitFor();
     const heads = page.getByRole("table", { name: "Models and workers" }).getByRole("columnheader").getByRole("link");
-    expect(await heads.allTextContents()).toEqual(["heap-203", "heap-204", "rack", "studio"]);
+    await expect.poll(() => heads.allTextContents()).toEqual(["heap-203", "heap-204", "rack", "studio"]);
     // Who has it is found without turning pages.
     await page.getByLabel("Find by name, provider, tag or model").fill("qwen3");
     await expect.poll(() => heads.allTextContents()).toEqual(["studio"]);

@@ -26,7 +26,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await worker.complete(id, "done", { usage, cost_usd: 0.9, model: "=cmd" });
     const { page, faults } = await world.open("cost");
     await page.getByText("Today: $0.90 of $1.00").waitFor();
-    expect(await page.locator(".budget-caution").count()).toBe(1);
+    await expect.poll(() => page.locator(".budget-caution").count()).toBe(1);
     await page.getByRole("radio", { name: "model", exact: true }).press("Space");
     await page.getByRole("row").filter({ hasText: "=cmd" }).getByText("$0.90").waitFor();
     await page.locator(".plot-legend").getByText("=cmd").waitFor();
@@ -60,7 +60,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await page.getByRole("link", { name: "priceless" }).waitFor();
     await page.getByLabel("Counted in the cost").selectOption({ label: "at any time" });
     await page.waitForURL((url) => !url.hash.includes("unpriced_since"));
-    expect(await page.getByRole("table", { name: "Jobs" }).locator("tbody tr").count()).toBe(1);
+    await expect.poll(() => page.getByRole("table", { name: "Jobs" }).locator("tbody tr").count()).toBe(1);
     // The tile's other figure is of the chosen span.
     await page.goto(`${world.server.url}/#/`);
     await page.getByText("1 job of unknown price today").waitFor();
@@ -109,7 +109,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     const { page, faults } = await world.open("");
     const tile = page.getByRole("region", { name: "Cost and budget" });
     await tile.getByText(/^acme today: /).waitFor();
-    expect(await tile.locator(".budget-bar").count()).toBe(1);
+    await expect.poll(() => tile.locator(".budget-bar").count()).toBe(1);
     expect(faults()).toEqual([]);
   });
 

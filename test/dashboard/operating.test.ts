@@ -215,7 +215,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
     for (const key of ["Escape", "Escape", "Control+k"]) await page.keyboard.press(key);
     await page.mouse.click(5, 5);
     expect(await page.locator(".secret").textContent()).toBe(secret);
-    expect(await page.getByRole("dialog").count()).toBe(1);
+    expect(await page.getByRole("dialog").isVisible()).toBe(true);
     const hasFocus = (name: string) =>
       page.getByRole("button", { name }).evaluate((button) => button === document.activeElement);
     await page.getByRole("button", { name: "I have saved it" }).click();

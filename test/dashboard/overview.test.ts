@@ -318,7 +318,9 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await grace.getByText("33 %").waitFor();
     // Two keys may name the same person.
     await grace.getByText("grace · key first admin key").waitFor();
-    expect((await grace.getByRole("cell").allInnerTexts()).slice(1)).toEqual(["normal", "2", "1", "33\u00a0%"]);
+    await expect
+      .poll(async () => (await grace.getByRole("cell").allInnerTexts()).slice(1))
+      .toEqual(["normal", "2", "1", "33\u00a0%"]);
     await page.getByText("any provider · a100: 3 flows").waitFor();
     await world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { tag: "a100" } });
     await expect.poll(() => turns.count()).toBe(0);
@@ -332,7 +334,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await page.getByText("Caution: the day's budget of $1.00 is reached").waitFor();
     await page.getByRole("link", { name: /The day's budget is reached: \$3\.00 of \$1\.00/ }).waitFor();
     await page.getByText("Today: $3.00 of $1.00").waitFor();
-    expect(await page.locator(".budget-stop").count()).toBe(1);
+    await expect.poll(() => page.locator(".budget-stop").count()).toBe(1);
     await world.call("POST", "/api/jobs", { prompt: "must wait", provider: "openai" });
     const cancelAssigned = async (): Promise<void> => {
       const { jobs } = await world.call<{ jobs: Job[] }>("GET", "/api/jobs?status=assigned");
@@ -342,7 +344,9 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await expect.poll(() => cancelAssigned().then(() => stop.isVisible()), { timeout: 15_000 }).toBe(true);
     const reason = page.getByRole("table", { name: /that wait, by reason/ }).getByRole("link");
     // In the reader's time, as everywhere.
-    expect(await reason.allTextContents()).toEqual([expect.stringMatching(/it resets at \w{3} \d+ \w{3}, /)]);
+    await expect
+      .poll(() => reason.allTextContents())
+      .toEqual([expect.stringMatching(/it resets at \w{3} \d+ \w{3}, /)]);
     expect(faults()).toEqual([]);
   });
 });

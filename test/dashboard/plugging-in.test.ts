@@ -117,7 +117,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await page.getByRole("button", { name: "I have saved it" }).click();
     // With several endpoints a button's name says which it is for.
     const named = (label: string) => page.getByRole("button", { name: `${label} https://signalbox.invalid/hook` });
-    for (const label of ["Deliveries to", "Edit", "Delete"]) expect(await named(label).count()).toBe(1);
+    for (const label of ["Deliveries to", "Edit", "Delete"]) await expect.poll(() => named(label).count()).toBe(1);
     await named("Test").click();
     await page.getByText("webhook.test", { exact: true }).first().waitFor();
     await page.getByRole("button", { name: /^Redeliver webhook.test/ }).click();
