@@ -15,6 +15,8 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld(["--no-worker"]);
+    // They beat once, and are there as long as a busy machine takes.
+    await world.call("PUT", "/config", { presence: { offline_after_seconds: 3600 } });
     for (let at = 0; at < MANY; at += 1) {
       const tags = at % 10 === 0 ? "gpu,eu" : "cpu";
       await register(world, `box-${at}`, { tags, ...(at === 3 ? { unavailable: "its runtime is away" } : {}) });
