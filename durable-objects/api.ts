@@ -251,7 +251,7 @@ export const OPERATIONS = {
   endSession: operation({ ...CONSULT, ...ONCE }, sessions.endSession),
 
   readSignIn: operation(ADMIN, alone(signIn.readSignIn)),
-  putSignIn: operation({ ...ADMIN, ...GROW }, signIn.putSignIn),
+  putSignIn: operation({ ...ADMIN_WRITE, ...GROW }, signIn.putSignIn),
   listAttempts: operation(ADMIN, alone(signIn.listAttempts)),
   listPeople: operation(ADMIN, alone(people.listPeople)),
   blockPerson: operation({ ...ADMIN, ...ONE }, people.block),

@@ -142,6 +142,9 @@ describe("a person", () => {
     expect(state.activated_by).toBe(name);
     const during = await signIn(GRACE);
     expect(during.end.status).toBe(302);
+    // How people sign in is config: no write but those that stop, of keys and of work under way is taken.
+    const changed = await admin("PUT", "/api/sign-in", service.config());
+    expect([changed.status, changed.body.code]).toEqual([503, "killswitch_active"]);
     await ask(browser, "DELETE", "/killswitch");
     const { entries } = (await admin("GET", `/api/audit?actor=${id}`)).body;
     const actions = entries.map(({ action }: Body) => action);
