@@ -328,6 +328,8 @@ describe.skipIf(lacksBrowser())("the overview", () => {
   });
 
   it("shows a reached budget, and its signal is amber, then red once all wait for it", async () => {
+    const underWay = await world.call<Job>("POST", "/dispatch", { prompt: "under way", provider: "openai" });
+    await world.call("POST", `/api/jobs/${underWay.id}/start`, { lease: underWay.lease });
     await end("complete", { result: 1, cost_usd: 3 });
     await world.call("PUT", "/config", { budget: { day_usd: 1 } });
     const { page, faults } = await world.open("");
@@ -336,12 +338,14 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await page.getByText("Today: $3.00 of $1.00").waitFor();
     await expect.poll(() => page.locator(".budget-stop").count()).toBe(1);
     await world.call("POST", "/api/jobs", { prompt: "must wait", provider: "openai" });
-    const cancelAssigned = async (): Promise<void> => {
-      const { jobs } = await world.call<{ jobs: Job[] }>("GET", "/api/jobs?status=assigned");
-      for (const { id } of jobs) await world.call("POST", `/api/jobs/${id}/cancel`);
-    };
+    const cancelUnderWay = () =>
+      Promise.all(
+        ["assigned", "running"].map((status) =>
+          world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { status } }),
+        ),
+      );
     const stop = page.getByText("Stop: the day's budget of $1.00 is reached");
-    await expect.poll(() => cancelAssigned().then(() => stop.isVisible()), { timeout: 15_000 }).toBe(true);
+    await expect.poll(() => cancelUnderWay().then(() => stop.isVisible()), { timeout: 15_000 }).toBe(true);
     const reason = page.getByRole("table", { name: /that wait, by reason/ }).getByRole("link");
     // In the reader's time, as everywhere.
     await expect
