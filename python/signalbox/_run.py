@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import select
 import threading
 import time
 import urllib.parse
+import urllib.request
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -129,13 +131,13 @@ class Stream:
     """One request, whose body is the events as they come. The coordinator answers early when nobody reads them."""
 
     def __init__(self, api: Api, path: str) -> None:
-        parts = urllib.parse.urlsplit(api.url)
-        connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = connect(parts.hostname or "", parts.port, timeout=60)
-        self._is_plain = parts.scheme == "http"
+        self._connection, target, headers = _way_to(api.url + path)
+        self._is_plain = not api.url.startswith("https:")
         self._is_dead = False
         try:
-            self._connection.putrequest("POST", parts.path + path)
+            self._connection.putrequest("POST", target)
+            for name, value in headers.items():
+                self._connection.putheader(name, value)
             self._connection.putheader("Authorization", f"Bearer {api.key}")
             self._connection.putheader("Content-Type", "text/event-stream")
             self._connection.putheader("Transfer-Encoding", "chunked")
@@ -173,6 +175,27 @@ class Stream:
     def _status(self) -> int:
         self._is_dead = True
         try:
-            return self._connection.getresponse().status
+            status: int = self._connection.getresponse().status
+            return status
         except (OSError, http.client.HTTPException):
             return 0
+
+
+def _way_to(url: str) -> tuple[http.client.HTTPConnection, str, dict[str, str]]:
+    """The connection, what to ask it for, and with what headers: by the environment's proxy, as other requests go."""
+    parts = urllib.parse.urlsplit(url)
+    connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    target = urllib.parse.urlunsplit(("", "", parts.path, parts.query, ""))
+    proxy = urllib.request.getproxies().get(parts.scheme)
+    if not proxy or urllib.request.proxy_bypass(parts.netloc):
+        return connect(parts.hostname or "", parts.port, timeout=60), target, {}
+    by = urllib.parse.urlsplit(proxy if "//" in proxy else f"//{proxy}")
+    headers = {}
+    if by.username is not None:
+        given = ":".join(urllib.parse.unquote(part or "") for part in (by.username, by.password))
+        headers["Proxy-Authorization"] = f"Basic {base64.b64encode(given.encode()).decode()}"
+    connection = connect(by.hostname or "", by.port, timeout=60)
+    if parts.scheme == "http":
+        return connection, url, headers
+    connection.set_tunnel(parts.hostname or "", parts.port, headers)
+    return connection, target, {}

@@ -57,7 +57,7 @@ const giving = (
   });
 };
 
-const startBeside = (server: Server, file: string, program: string): Program => {
+const startBeside = (server: Server, file: string, program: string, more: NodeJS.ProcessEnv = {}): Program => {
   writeFileSync(file, program);
   const { port } = server.address() as AddressInfo;
   return startProgram(file, {
@@ -67,6 +67,7 @@ const startBeside = (server: Server, file: string, program: string): Program => 
     PYTHONDONTWRITEBYTECODE: "1",
     SERVICE_API_URL: `http://127.0.0.1:${port}`,
     SERVICE_API_KEY: "key",
+    ...more,
   });
 };
 
@@ -157,6 +158,28 @@ describe.skipIf(lacksPython)("a Python worker", () => {
     await started.promise;
     await end(server, worker);
     expect(told).toEqual(["released", expect.objectContaining({ usage: { input_tokens: 5, output_tokens: 2 } })]);
+  });
+
+  it("sends the stream of a job by the environment's proxy, as its other requests", async () => {
+    const streamed = Promise.withResolvers<unknown>();
+    const proxy = await giving([{ ...JOB, stream: true }], async (asked) => {
+      if (asked.url?.includes("/stream") !== true) return undefined;
+      const by = asked.headers["proxy-authorization"];
+      streamed.resolve([asked.url, by, await text(asked)]);
+      return undefined;
+    });
+    const { port } = proxy.address() as AddressInfo;
+    const writing = WORKER.replace(`return job["prompt"].upper()`, `yield "ab"`);
+    const worker = startBeside(proxy, path.join(folder.path, "worker.py"), writing, {
+      SERVICE_API_URL: "http://coordinator.invalid:8787",
+      http_proxy: `http://me:p%40ss@127.0.0.1:${port}`,
+    });
+    expect(await streamed.promise).toEqual([
+      "http://coordinator.invalid:8787/api/jobs/j1/stream?lease=1",
+      `Basic ${Buffer.from("me:p@ss").toString("base64")}`,
+      `data: {"text": "ab"}\n\n`,
+    ]);
+    await end(proxy, worker);
   });
 
   it("does not call a job taken back whose report comes before its presence is answered", async () => {
