@@ -98,7 +98,8 @@ class FarContext(Context):
         is_kept, answer = self.tell("file", (str(name), told))
         if not is_kept:
             raise answer
-        return answer
+        kept: Mapping[str, Any] = answer
+        return kept
 
 
 def _plain(value: Any) -> Any:

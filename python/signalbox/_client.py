@@ -113,9 +113,9 @@ class Files:
         **query: Any,
     ) -> dict[str, Any]:
         """Uploads bytes, or the file at a path. Returns the file, whose `id` goes into a job's `files`."""
-        path = None if isinstance(content, BYTES_LIKE) else os.fspath(content)
-        target = path_with("/api/files", name=name or (os.path.basename(path) if path else "file"), **query)
-        return send_file(self._api, target, bytes(content) if path is None else path, content_type)
+        sent: bytes | str = bytes(content) if isinstance(content, BYTES_LIKE) else os.fspath(content)
+        called = name or ("file" if isinstance(sent, bytes) else os.path.basename(sent))
+        return send_file(self._api, path_with("/api/files", name=called, **query), sent, content_type)
 
 
 def _events(answer: Any) -> Iterator[tuple[str, str, Any]]:

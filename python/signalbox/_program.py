@@ -22,7 +22,7 @@ try:
 except ImportError:  # Windows has none.
     fcntl = None  # type: ignore[assignment]
 
-from ._context import Context
+from ._context import Context, Job
 from ._log import log, log_to_stderr
 from ._outcome import Handler, outcome_of
 from ._requests import Api
@@ -187,11 +187,11 @@ def _once(rest: Sequence[str]) -> int:
     if len(named) != 1:
         print("signalbox: --once needs one worker: name its provider in the job", file=sys.stderr)
         return 2
-    plain = dict.fromkeys(("input", "provider", "model", "api", "timeout_seconds"))
-    whole = {"id": "once", "lease": 1, "attempt": 1, "attempts": 0, "metadata": {}, "tags": [], "files": []}
-    job = {**whole, **plain, "stream": False, **given}
+    plain: Job = dict.fromkeys(("input", "provider", "model", "api", "timeout_seconds"))
+    whole: Job = {"id": "once", "lease": 1, "attempt": 1, "attempts": 0, "metadata": {}, "tags": [], "files": []}
+    job: Job = {**whole, **plain, "stream": False, **given}
     ctx = Context(job)
     kind, body = outcome_of(named[0].handler, job, ctx)
-    report = {"status": "completed" if kind == "complete" else "failed", **body}
+    report: dict[str, Any] = {"status": "completed" if kind == "complete" else "failed", **body}
     print(json.dumps(report if ctx._progress is None else {**report, "progress": ctx._progress}))
     return 0 if kind == "complete" else 1
