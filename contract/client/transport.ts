@@ -2,6 +2,7 @@
 // or if a repetition is harmless. Invariant: a repetition has the same idempotency key, so that it takes effect once.
 
 import { isAddress, NOT_AN_ADDRESS } from "../text/address.ts";
+import { parseJson } from "../text/json-object.ts";
 import { randomHex } from "../text/random-hex.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../text/secret-text.ts";
 import { ApiProblem, problemOf } from "./problem.ts";
@@ -191,7 +192,7 @@ const isRedirect = ({ type, status }: WholeAnswer): boolean =>
 
 const notAs = (wanted: string, { method, path }: Call, { status, headers }: WholeAnswer): ApiProblem => {
   const type = headers.get("content-type") ?? "content of no type";
-  const instead = wanted === "JSON" && type.includes("json") ? `${type} that is not valid` : `${type}, not ${wanted}`;
+  const instead = wanted === "JSON" && type.includes("json") ? `${type} that is no object` : `${type}, not ${wanted}`;
   const detail = `${method} ${path} was answered with ${instead}: another service uses that address.`;
   return new ApiProblem({ status, code: "unexpected_answer", title: "Unexpected answer", detail });
 };
@@ -250,11 +251,9 @@ export class Transport {
 
   async jsonWithTag<Content>(call: Call): Promise<Tagged<Content>> {
     const { answer, text } = await this.#whole(call);
-    try {
-      return { content: JSON.parse(text) as Content, etag: answer.headers.get("etag") };
-    } catch {
-      throw notAs("JSON", call, answer);
-    }
+    const content = parseJson(text);
+    if (typeof content !== "object" || content === null) throw notAs("JSON", call, answer);
+    return { content: content as Content, etag: answer.headers.get("etag") };
   }
 
   /** Text of this media type. */

@@ -202,11 +202,13 @@ describe("an answer that is no success", () => {
   it("of another server says so", async () => {
     const html = () => new Response("<html>", { status: 200, headers: { "content-type": "text/html" } });
     expect(await refusal(clientOf([html]).client.jobs.get("j1"))).toMatchObject({ code: "unexpected_answer" });
-    const broken = () => new Response("{bad", { status: 200, headers: { "content-type": "application/json" } });
-    expect(await refusal(clientOf([broken]).client.jobs.get("j1"))).toMatchObject({
-      code: "unexpected_answer",
-      message: expect.stringContaining("was answered with application/json that is not valid: "),
-    });
+    for (const other of ["{bad", "null", "1"]) {
+      const between = () => new Response(other, { status: 200, headers: { "content-type": "application/json" } });
+      expect(await refusal(clientOf([between]).client.jobs.get("j1"))).toMatchObject({
+        code: "unexpected_answer",
+        message: expect.stringContaining("was answered with application/json that is no object: "),
+      });
+    }
     const missing = () => new Response("nothing here", { status: 404, statusText: "Not Found" });
     expect(await refusal(clientOf([missing]).client.jobs.get("j1"))).toMatchObject({ status: 404, title: "Not Found" });
   });
