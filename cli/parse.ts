@@ -55,6 +55,8 @@ const findVerb = (words: readonly string[], verbs: readonly Verb[]): { verb: Ver
 
 const unknownVerb = (words: readonly string[], verbs: readonly Verb[]): string => {
   const group = verbs.filter(({ name }) => name.startsWith(`${words[0]} `));
+  if (group.length > 0 && words[1]?.startsWith("-") === true)
+    return `a word is missing after "${words[0]}": ${group.map(({ name }) => name.slice(`${words[0]} `.length)).join(", ")}`;
   const typed = group.length > 0 ? words.slice(0, 2).join(" ") : (words[0] ?? "");
   const known =
     group.length > 0 ? group.map(({ name }) => name) : [...new Set(verbs.map(({ name }) => firstWord(name)))];
