@@ -4,6 +4,7 @@ import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { parseExact } from "../contract/text/exact-json.ts";
 import { reasonOf } from "./calls/error-causes.ts";
 import type { JobFailure } from "./calls/runtime.ts";
+import { textWithin } from "./runtimes/text-within.ts";
 
 /** A client's request has at most 32 MiB; the coordinator writes some of its members again, which may be longer then. */
 const MAX_INPUT_BYTES = 33 * 1024 * 1024;
@@ -19,9 +20,7 @@ export const inputLoader = ({ apiUrl, apiKey }: { apiUrl: string; apiKey: string
     try {
       const response = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` }, redirect: "error", signal });
       if (!response.ok) return unavailable(`HTTP ${response.status}`);
-      const text = await response.text();
-      if (Buffer.byteLength(text) > MAX_INPUT_BYTES) return unavailable("it is too large");
-      return { ok: true, input: parseExact(text) };
+      return { ok: true, input: parseExact(await textWithin(response, MAX_INPUT_BYTES)) };
     } catch (error) {
       signal.throwIfAborted();
       return unavailable(reasonOf(error));
