@@ -38,8 +38,11 @@ const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {
 const attendPending = (turn: Turn, job: Job): void => {
   const isReady = job.readyAt !== null && job.readyAt <= turn.nowAt;
   if (isReady && refuseGroups(turn, [job.groupKey]).ok) turn.record(job, makeReady(job));
+  else if (job.queueUntilAt !== null && job.queueUntilAt <= turn.nowAt) endWaiting(turn, job);
   else if (isReady) waitForAGroup(turn, job);
-  if (isReady || job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
+};
+
+const endWaiting = (turn: Turn, job: Job): void => {
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
   const error = waitedInVain(job, waitingReason(turn, job, policy) ?? "its time was over", isFull);
@@ -55,8 +58,10 @@ const withoutWaiting = (next: Decision, { queueUntilAt }: Job): Decision => ({
 });
 
 /** Too many groups wait: it is looked at again when some of them may have run. */
-const waitForAGroup = (turn: Turn, job: Job): void => {
-  const dueAt = turn.nowAt + GROUP_WAIT_MS;
+const waitForAGroup = (turn: Turn, job: Job): void =>
+  lookAgain(turn, job, Math.min(turn.nowAt + GROUP_WAIT_MS, job.queueUntilAt ?? Infinity));
+
+const lookAgain = (turn: Turn, job: Job, dueAt: number | null): void => {
   turn.touch(job, dueAt);
   turn.due(dueAt);
 };
@@ -90,10 +95,7 @@ const attendRunning = (turn: Turn, job: Job): void => {
   } else if (staleAt !== null && staleAt <= turn.nowAt) {
     turn.sendHalt(job, "no heartbeat");
     turn.record(job, reapJob(job, maxAttemptsOf(config, job), turn.nowAt));
-  } else {
-    // There are heartbeats that its row does not have.
-    const dueAt = dueAtOf(job, turn.memory);
-    turn.touch(job, dueAt);
-    turn.due(dueAt);
   }
+  // There are heartbeats that its row does not have.
+  else lookAgain(turn, job, dueAtOf(job, turn.memory));
 };

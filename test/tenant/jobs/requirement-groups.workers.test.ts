@@ -21,6 +21,11 @@ it("takes 10,000 groups of requirements and no more; those that wait may grow, a
   await present("full", { models: ["echo-of-groups"], apis: ["embeddings"], concurrency: 0 });
   const run_at = new Date(Date.now() + 3_600_000).toISOString();
   const delayed = await create({ tags: ["later"], run_at });
+  await present("once", { models: ["tried-once"], apis: ["embeddings"] });
+  const answer = world.post("/v1/embeddings", { model: "tried-once", input: "x" });
+  const [tried] = (await world.ok("POST", "/api/workers/once/claim?wait=5", {})).jobs;
+  const error = { code: "overloaded", message: "m", retryable: true, retry_after_seconds: 3_600 };
+  await world.ok("POST", `/api/jobs/${tried.id}/fail`, { lease: tried.lease, error });
   await fillWithGroups();
   const first = await create({ tags: ["gpu", "only-0"] });
   const refused = await world.post("/api/jobs", { prompt: "x", tags: ["one-more"] });
@@ -43,6 +48,9 @@ it("takes 10,000 groups of requirements and no more; those that wait may grow, a
   await ageJob(world, delayed.id, 3_600_000, ["readyAt", "runAt"]);
   await alarm(world);
   expect((await world.ok("GET", `/api/jobs/${delayed.id}`)).status).toBe("pending");
+  await ageJob(world, tried.id, 3_700_000, ["readyAt", "queueUntilAt"]);
+  await alarm(world);
+  expect((await answer).body.error.message).toMatch(/^no worker took it within 30 s/);
   const { groups } = await world.ok("GET", "/api/queue");
   expect(groups.map(({ tags }: { tags: string[] }) => tags)).not.toContainEqual(["later"]);
   const patched = await world.patch(`/api/jobs/${first.id}`, { tags: ["another"] });
