@@ -53,6 +53,10 @@ export const missingDatabase = (number: number): string =>
     ? "this tenant's history moves to another database, and is read and written again when it is there"
     : `the database ${bindingOf(number)}, which has this tenant's history, is not bound: wrangler.toml must name it`;
 
+/** Of what the log says: that a history moves is nobody's failure. */
+export const levelOfMissing = (words: string): "info" | "error" =>
+  words === missingDatabase(MOVING) ? "info" : "error";
+
 /** All that are bound, by number. */
 export const boundDatabases = <Database>(
   databases: Databases<Database>,

@@ -5,6 +5,7 @@ import {
   type DatabaseUse,
   databaseOf,
   emptiestDatabase,
+  levelOfMissing,
   missingDatabase,
 } from "../../domain/tenant/tenant-database.ts";
 import { log } from "../../log/log.ts";
@@ -23,7 +24,8 @@ export const historyOf = (env: Env, { tenant, database }: Placed): D1Database =>
   if (database === undefined) throw new Error(`nobody was asked which database has the history of ${tenant}`);
   const found = databaseOf(env, database);
   if (found !== undefined) return found;
-  log("error", "history.failed", { tenant, detail: missingDatabase(database) });
+  const detail = missingDatabase(database);
+  log(levelOfMissing(detail), "history.failed", { tenant, detail });
   throw new Refused(historyUnavailable);
 };
 

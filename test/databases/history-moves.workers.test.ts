@@ -3,6 +3,7 @@
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { configureLog, writeLogTo } from "../../log/log.ts";
 import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
@@ -131,6 +132,18 @@ const interrupted = async (world: World, database: number, queries: number): Pro
   return isMoved;
 };
 
+/** How a drain that fails is logged. */
+const levelsOfDrain = async (world: World): Promise<unknown[]> => {
+  const lines: string[] = [];
+  const take = (line: string) => lines.push(line);
+  writeLogTo({ log: take, error: take });
+  configureLog({ SERVICE_LOG: "json" });
+  expect(await world.stub.drain()).toBe(false);
+  configureLog({ SERVICE_LOG: "off" });
+  writeLogTo(console);
+  return lines.map((line) => JSON.parse(line)).flatMap(({ event, level }) => (event === "drain.failed" ? [level] : []));
+};
+
 /** How many rows each database has, beside the tenant's name. */
 const rowsOf = async ({ tenant }: World): Promise<number[]> => {
   const tables = Object.keys(TENANT_TABLES).filter((table) => table !== "tenants");
@@ -176,10 +189,11 @@ describe("a tenant's history", () => {
     expect(away).toBeNull();
   });
 
-  it("waits while it moves, and the tenant works on", async () => {
+  it("waits while it moves, and the tenant works on; the log calls none of it an error", async () => {
     const { world, job } = await worldIn(0);
     await world.stub.moveHistory({ step: "begin", to: 1, isNew: true });
     const meanwhile = await finished(world);
+    expect(await levelsOfDrain(world)).toEqual(["info"]);
     await sleep(world);
     for (const path of ["/api/jobs", `/api/jobs/${job}`, "/api/cost", "/catalog/subscriptions"]) {
       const { status, body } = await world.get(path);
