@@ -92,7 +92,7 @@ const readSmall = async (c: AppContext, tenant: string, chunks: readonly Uint8Ar
 
 /** A small body with numbers that a parser changes; but a list of models is read of an object alone. */
 const mustStayBytes = (text: string, body: Body): boolean =>
-  isTooLongWritten(text, body) || (body.models === undefined && losesDigits(text));
+  isTooLongWritten(text, body) || (body.models == null && losesDigits(text));
 
 /** Of `1e20` with its comma: 22 characters from 5. */
 const GROWS_AT_MOST = 5;
@@ -177,8 +177,10 @@ export const withChanges = ({ chunks, members }: LargeBody, changes: Changes): U
     if (span !== undefined) return { ...span, text: JSON.stringify(value) };
     return { from: start, to: start, text: `${JSON.stringify(name)}:${JSON.stringify(value)},` };
   });
-  const ours = members.get("edge");
-  if (ours !== undefined) edits.push({ ...ours.whole, text: "" });
+  const ours = ["edge", "models"].flatMap((name) => members.get(name)?.whole ?? []);
+  // Where both stand at the end, each has the comma between them: the one before them goes, too.
+  const isJoined = ours.some(({ from }) => ours.some((other) => other.from < from && from < other.to));
+  for (const { from, to } of ours) edits.push({ from: isJoined ? from - 1 : from, to, text: "" });
   const encoder = new TextEncoder();
   const pieces: Uint8Array[] = [];
   let at = 0;

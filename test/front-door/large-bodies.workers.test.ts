@@ -151,12 +151,15 @@ describe("a body over 1 MiB", () => {
       `{"edge":false,${rest}}`,
       `{${rest} , "edge": true }`,
       `{"seed": 12345678901234567891, "edge":false, "model":"m1"}`,
+      `{"models":null, "edge":true, ${rest}}`,
+      `{${rest}, "models" : null , "edge": false }`,
+      `{"seed": 12345678901234567891, "model":"m1", "edge":true,"models":null}`,
     ]) {
       const answering = edgeFetch(`${ORIGIN}${CHAT}`, { method: "POST", headers, body: sent });
       const job = await worker.nextJob();
       expect(job.edge).toBe(!sent.includes("false"));
       const text = await (await edgeFetch(`${ORIGIN}${job.input_url}`, { headers })).text();
-      expect(JSON.parse(text)).not.toHaveProperty("edge");
+      for (const ours of ["edge", "models"]) expect(JSON.parse(text)).not.toHaveProperty(ours);
       expect(JSON.parse(text)).toMatchObject({ model: "m1" });
       expect(text.includes("12345678901234567891")).toBe(sent.includes("seed"));
       worker.fail(job, { code: "enough", retryable: false });
