@@ -23,7 +23,7 @@ import type { Turn } from "../turn/turn.ts";
 const MAX_UNDER_WAY = 5;
 /** Of one endpoint, beside others: it may stop answering, and is known to be slow only when its tries have ended. */
 const MAX_OF_ONE = 4;
-/** Endpoints that fail share these, because each may take its whole timeout. */
+/** Endpoints that fail share these, because each may take its whole timeout. Those that do leave one for the others. */
 const MAX_FAILING_UNDER_WAY = 2;
 /** Endpoints that answer slowly, or fail, share these while there are quicker ones. */
 const MAX_SLOW_UNDER_WAY = 3;
@@ -120,12 +120,15 @@ const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
   const underWay = [...deliveriesUnderWay.values()];
   const webhooks = memory.webhooks.filter(({ isGivingUp = false }) => !isGivingUp);
   const healthy = webhooks.filter(({ failingSinceAt }) => failingSinceAt === null);
-  const quick = healthy.filter(({ id }) => !memory.slowWebhooks.has(id));
+  const isQuick = ({ id }: Webhook): boolean => !memory.slowWebhooks.has(id);
+  const quick = healthy.filter(isQuick);
+  const answering = webhooks.filter((one) => one.failingSinceAt === null || isQuick(one));
   const countOfOthers = (some: readonly Webhook[]): number =>
     underWay.filter((id) => !some.some((one) => one.id === id)).length;
   const mayTake = (): readonly Webhook[] => {
     if (quick.length > 0 && countOfOthers(quick) >= MAX_SLOW_UNDER_WAY) return quick;
-    return countOfOthers(healthy) < MAX_FAILING_UNDER_WAY ? webhooks : healthy;
+    if (countOfOthers(healthy) >= MAX_FAILING_UNDER_WAY) return healthy;
+    return countOfOthers(answering) > 0 && answering.length > healthy.length ? answering : webhooks;
   };
   const isAlone = memory.webhooks.length === 1;
   return mayTake().filter(({ id }) => isAlone || underWay.filter((one) => one === id).length < MAX_OF_ONE);

@@ -81,6 +81,22 @@ test("an endpoint that stops answering leaves a place for the others, whose deli
   expect(seen).toEqual({ taken: ["hangs-0", "hangs-1", "hangs-2", "hangs-3"], waitsMs: 0, more: ["well-1"] });
 });
 
+test("an endpoint that fails by not answering leaves a place for one that failed and answers", async () => {
+  const seen = await bareTurns("once", NOW, ({ store, turnAt, reload }) => {
+    for (const id of ["hangs", "once"]) store.webhooks.put(webhook(id, { failingSinceAt: 5 }));
+    store.webhooks.put(webhook("well"));
+    for (let nth = 0; nth < 9; nth += 1) store.deliveries.put(due("hangs", `hangs-${nth}`, nth));
+    reload(NOW);
+    const turn = turnAt(NOW);
+    turn.memory.slowWebhooks.add("hangs");
+    takeDeliveries(turn);
+    store.deliveries.put(due("once", "once-1", NOW));
+    takeDeliveries(turn);
+    return turn.effects.deliveries.map(({ id }) => id);
+  });
+  expect(seen).toEqual(["hangs-0", "once-1"]);
+});
+
 test("an endpoint that takes long to answer leaves places for quicker ones, and has all where there are none", async () => {
   const backlog = (id: string) => Array.from({ length: 9 }, (_, index) => due(id, `${id}-${index}`, index));
   const OK = { status: 204, retryAfterMs: null, error: null };
