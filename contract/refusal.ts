@@ -148,8 +148,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   batches_under_way: {
     status: 409,
     title: "Batches under way",
-    detail: ({ count }) =>
-      `${count === 1 ? "a batch is" : `${count} batches are`} under way, and their lines do not move: cancel them, or wait for their end`,
+    detail: ({ count }) => `batches under way: ${count}. A batch's lines do not move: cancel each, or wait for its end`,
   },
   tenant_moved: {
     status: 410,
@@ -217,7 +216,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     status: 404,
     title: "Model not found",
     detail: ({ model, known }) =>
-      `no worker offers model ${JSON.stringify(model.slice(0, 128))}; ${known.length === 0 ? "none offers any" : `some that there are: ${known.join(", ")}`}`,
+      `no worker offers model ${JSON.stringify(model.slice(0, 128))}; ${known.length === 0 ? "none offers any: start a worker that has it" : `some that there are: ${known.join(", ")}`}`,
   },
   api_not_offered: {
     status: 404,

@@ -295,7 +295,8 @@ it("keeps its tenant from moving, because its lines would stay behind", async ()
   const { id } = await begin(world, [line("a")]);
   await whenIs(world, id, "in_progress");
   const leave = () => request(ROOT_KEY, "POST", `/admin/tenants/${world.tenant}/move`, { to: "https://other.test" });
-  expect(await leave()).toMatchObject({ status: 409, body: { code: "batches_under_way" } });
+  const detail = "batches under way: 1. A batch's lines do not move: cancel each, or wait for its end";
+  expect(await leave()).toMatchObject({ status: 409, body: { code: "batches_under_way", detail } });
   await world.ok("POST", `/api/batches/${id}/cancel`);
   await whenIs(world, id, "cancelled");
   expect((await leave()).status).toBe(200);

@@ -7,6 +7,8 @@ import { APIS, CHAT, chat, chatAnswer, fakeWorker, post } from "../support/worke
 describe("the models", () => {
   it("are what workers name, else what their runtimes list, and the aliases", async () => {
     const world = await newWorld();
+    const { error } = (await world.get("/v1/models/none")).body;
+    expect(error.message).toBe('no worker offers model "none"; none offers any: start a worker that has it');
     await world.ok("PUT", "/config", { front_door: { aliases: { "claude-local": { model: "m1" } } } });
     await fakeWorker(world);
     await fakeWorker(world, { instance: "w2", models: null, runtime_models: ["org/r1"] });
