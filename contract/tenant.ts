@@ -36,7 +36,7 @@ export const newTenantRequest = z
     location_hint: z.enum(LOCATION_HINTS).nullish(),
     jurisdiction: z.enum(["eu", "fedramp"]).nullish().meta({
       description:
-        "where Cloudflare keeps the tenant's live data, with prompts and results until history has them. History stays where its D1 database was created: name a `database` that was created there. Without effect when self-hosted",
+        "where Cloudflare keeps the tenant's live data, with prompts and results until history has them. History is where its D1 database was created: name a `database` created there. Without effect when self-hosted",
     }),
     database: databaseNumber.nullish().meta({
       description:

@@ -249,7 +249,7 @@ export const claimAnswer = z
     jobs: z.array(leasedJob),
     skipped: z.record(z.string(), count).meta({
       description:
-        "why the waiting jobs are not for this worker, with their number: the 100 most frequent reasons, with 8 tags each at most; of the 1,000 different requirements that have waited longest, or of fewer, which have 3,000 tags together",
+        "why the waiting jobs are not for this worker, and how many: the 100 most frequent reasons, each with 8 tags at most, of the 1,000 requirements that have waited longest, or of fewer with 3,000 tags together",
     }),
     model_tasks: modelTasks,
   })

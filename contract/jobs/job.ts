@@ -156,7 +156,7 @@ export const jobResource = z
     progress: json,
     usage: usage.nullable().meta({ description: "of its last attempt; `/attempts` has that of each" }),
     cost_usd: z.number().nullable().meta({
-      description: "of its last attempt; `/attempts` has that of each, and `/api/cost` adds up all of them",
+      description: "of its last attempt; `/attempts` has that of each, `/api/cost` adds up all",
     }),
     ran_provider: z
       .string()

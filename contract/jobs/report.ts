@@ -37,7 +37,7 @@ export const completeFields = {
   result_file: fileId.nullish().meta({ description: "a result over 1 MiB, stored by `PUT …/result` before" }),
   result_bytes: count.max(MAX_LARGE_RESULT_BYTES).nullish().meta({
     description:
-      "the size of a streamed answer of a client's request, over 1 MiB or sound: its events were all, and it has no other result",
+      "the size of a client's streamed answer, over 1 MiB or sound: its events were all, and it has no other result",
   }),
   usage: usage.nullish(),
   cost_usd: usd.nullish(),

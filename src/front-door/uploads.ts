@@ -118,7 +118,7 @@ const complete = endpoint(
     params,
     summary: "Complete an upload (OpenAI)",
     description:
-      "The parts in the order of `part_ids` are the file; parts that are not named are dropped. Repeated, it answers the same upload.",
+      "The parts in the order of `part_ids` are the file; others are dropped. Repeated, it answers the same upload.",
     body: completeUploadRequest,
     answers: { 200: { description: "The upload, with its file.", schema: uploadResource } },
   },

@@ -75,7 +75,7 @@ const replace = endpoint(
     ...asks("replaceConfig"),
     summary: "Replace the config",
     description:
-      "JSON or YAML by `Content-Type`; missing settings get their defaults, except that missing times of heartbeats, reaping and offline are fitted to the given ones.",
+      "JSON or YAML by `Content-Type`; missing settings get their defaults; missing times of heartbeats, reaping and offline fit the given ones.",
     query: dryRunQuery,
     headers: z.object({
       "if-match": z.string().optional().meta({ description: "the ETag that was read; 412 if it is no longer current" }),

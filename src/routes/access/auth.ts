@@ -137,7 +137,7 @@ const start = endpoint(
     needs: "none",
     summary: "Sign in with the organisation's identity",
     description:
-      "Leads to the tenant's identity provider, or opens a session at once if a proxy's signed header names the person. `return` is a place of the dashboard, such as `/#/jobs`. `mode=test` opens no session; `mode=renew` asks the provider not to show anything. A browser that another site sent here (`Sec-Fetch-Site`) is asked first.",
+      "Leads to the tenant's identity provider, or opens a session at once if a proxy's signed header names the person. `return` is a place of the dashboard, such as `/#/jobs`. `mode=test` opens no session; `mode=renew` asks the provider to show nothing. A browser that another site sent here (`Sec-Fetch-Site`) is asked first.",
     params: tenantParam,
     isNameNew: true,
     query: startQuery,

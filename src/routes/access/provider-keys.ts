@@ -46,7 +46,7 @@ const list = endpoint(
     ...asks("listProviderKeys"),
     summary: "List whose provider keys there are",
     description:
-      "The tenant's own keys, and those of the operator that it may use (`SERVICE_EDGE_TENANTS`) as far as they are set as `PROVIDER_<NAME>_KEY`. No key is shown.",
+      "The tenant's own keys, and the operator's (`PROVIDER_<NAME>_KEY`) if it may use them (`SERVICE_EDGE_TENANTS`). No key is shown.",
     answers: { 200: { description: "The providers with a key.", schema: providerKeyList } },
   },
   async (c, { token }) => {

@@ -41,7 +41,7 @@ const putSignIn = endpoint(
     path: "/api/sign-in",
     summary: "Set how people sign in",
     description:
-      "The first rule of `roles` that fits a person's claims gives the role; a person whom none fits is refused. `redirect_uri` of the answer is to be registered with the identity provider.",
+      "The first rule of `roles` that fits a person's claims gives the role; without one the person is refused. Register the answer's `redirect_uri` with the identity provider.",
     body: signInRequest,
     answers: { 200: { description: "The config, without the secret.", schema: signInResource } },
   },

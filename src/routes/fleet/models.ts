@@ -35,7 +35,7 @@ const create = endpoint(
     ...asks("createModelTask"),
     summary: "Pull, load, unload or delete a model on a worker",
     description:
-      "Gives the worker a task. A worker takes them only when it was started with `--manage-models`; while it is away the task waits for it. An equal task that is not over is answered instead of a second one. The killswitch cancels pulls and loads.",
+      "Gives a worker that was started with `--manage-models` a task, which waits while it is away. An equal task that is not over is answered instead of a second one. The killswitch cancels pulls and loads.",
     params: instanceParam,
     body: modelTaskRequest,
     answers: { [ACCEPTED]: { description: "The task.", schema: modelTaskAnswer } },
@@ -55,7 +55,7 @@ const place = endpoint(
     ...asks("placeModel"),
     summary: "Place copies of a model where there is room",
     description:
-      "The best workers that can take it load the model, or pull it where it is not on disk: preferred is on disk, fits into free memory without evicting another model, idle. `copies` counts the workers that have it loaded or are getting it. With `dry_run` no task is given.",
+      "The best workers that can take it load the model, or pull it first: rather those that have it on disk, have free memory for it, are idle. `copies` counts the workers that have it loaded or are getting it. `dry_run` gives no task.",
     body: placeRequest,
     answers: { 200: { description: "The tasks that were given, and every worker's score.", schema: placeAnswer } },
   },

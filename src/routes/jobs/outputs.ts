@@ -73,7 +73,7 @@ const putResult = endpoint(
     path: "/api/jobs/{id}/result",
     summary: "Store a result that is over 1 MiB",
     description:
-      "JSON of at most 64 MiB, kept as it comes: its worker sees to it that it can be parsed. Then complete the job with `result_file` instead of `result`.",
+      "JSON of at most 64 MiB, kept as it comes and not parsed. Then complete the job with `result_file` instead of `result`.",
     query: z.strictObject(leaseQuery),
     rawBody: { schema: json, media: ["application/json"], isStreamed: true },
     answers: { 201: { description: "Where it is kept.", schema: storedResult } },

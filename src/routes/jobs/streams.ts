@@ -25,7 +25,7 @@ const dataLine = endpoint(
     tag: TAG,
     summary: "Open a worker's data line (WebSocket)",
     description:
-      "Carries the output of jobs while they run: text frames of parts separated by U+001E, each `<job> <lease>`, a line feed, and whole events; `<job> <lease> end` ends a stream. The worker must have registered (404). Output is kept only for jobs and leases that the worker was given; more than 8 MiB for others closes the line with 4429. Over 4,096 lines of a tenant, an idle one is closed with 4408; if none is idle, it is 503.",
+      "Carries the output of jobs while they run: text frames of parts separated by U+001E, each `<job> <lease>`, a line feed, and whole events; `<job> <lease> end` ends a stream. The worker must have registered (404). Output is kept only of leases that the worker was given; over 8 MiB of others closes the line with 4429. Above a tenant's 4,096 lines an idle one is closed with 4408; without one it is 503.",
     params: instanceParam,
     isNameNew: true,
     answers: { 101: { description: "Switching protocols." } },
