@@ -164,7 +164,10 @@ const checkModel = async (client: Signalbox, { tags, ...wanted }: Wanted, signal
   const found = await client.jobs.explain({ ...wanted, job_tags: tags.join(",") }, { signal });
   const what = wanted.model ?? "a job without a model";
   if (found.selected !== null) return good("model", `${found.selected} would get ${what}`);
-  const reasons = found.workers.map(({ instance, reasons }) => `${instance}: ${reasons.join(", ")}`);
+  const alike = Map.groupBy(found.workers, ({ reasons }) => reasons.join(", "));
+  const reasons = [...alike].map(
+    ([reason, of]) => `${of.length > 1 ? `${of.length} workers` : of[0]?.instance}: ${reason}`,
+  );
   const why = [...found.notes, ...reasons].join("; ") || "none is online";
   return bad("model", `no worker would get ${what}: ${why}`);
 };

@@ -74,6 +74,12 @@ it("a job that is refused is a finding beside the others", async () => {
   ]);
 });
 
+it("workers that would not get a job for the same reason are told together", async () => {
+  const workers = ["a", "b", "c"].map((instance) => ({ instance, reasons: [instance === "c" ? "paused" : "offline"] }));
+  const [check] = await checksWith(null, null, "model", null, { selected: null, notes: [], workers });
+  expect(check?.says).toBe("no worker would get a job without a model: 2 workers: offline; c: paused");
+});
+
 it("a service without any worker has a reason why none would get a job", async () => {
   const none = { selected: null, notes: [], workers: [] };
   expect(await checksWith(null, null, "model", null, none)).toEqual([
