@@ -6,7 +6,7 @@
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";
 import { localRuntimeOf } from "../contract/words/values.ts";
-import { textWithin } from "./runtimes/text-within.ts";
+import { textWithin } from "./calls/text-within.ts";
 
 export type WorkerConfig = { model: string | null; timeoutSeconds: number | null };
 

@@ -4,7 +4,7 @@ import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { parseExact } from "../contract/text/exact-json.ts";
 import { reasonOf } from "./calls/error-causes.ts";
 import type { JobFailure } from "./calls/runtime.ts";
-import { textWithin } from "./runtimes/text-within.ts";
+import { textWithin } from "./calls/text-within.ts";
 
 /** A client's request has at most 32 MiB; the coordinator writes some of its members again, which may be longer then. */
 const MAX_INPUT_BYTES = 33 * 1024 * 1024;

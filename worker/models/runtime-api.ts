@@ -3,8 +3,8 @@
 
 import { objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { lineOf } from "../../contract/text/start-of.ts";
+import { MAX_TOLD_BYTES, textWithin } from "../calls/text-within.ts";
 import { runtimeFetch } from "../runtimes/runtime-fetch.ts";
-import { MAX_TOLD_BYTES, textWithin } from "../runtimes/text-within.ts";
 import { TaskFailure } from "./model-manager.ts";
 
 const MAX_WORDS = 1_000;

@@ -3,9 +3,9 @@
 
 import { isObject, type JsonObject, parseJson } from "../../contract/text/json-object.ts";
 import { entryOf, LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/words/values.ts";
+import { MAX_TOLD_BYTES, textWithin } from "../calls/text-within.ts";
 import { runtimeOrigin } from "./open-runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
-import { MAX_TOLD_BYTES, textWithin } from "./text-within.ts";
 
 const PROBE_TIMEOUT_MS = 1_500;
 

@@ -6,7 +6,7 @@ import { APICallError } from "ai";
 import { KEY_HEADERS } from "../apis/provider-dialects.ts";
 import { reasonOf } from "../calls/error-causes.ts";
 import type { ModelList } from "../calls/runtime.ts";
-import { MAX_TOLD_BYTES, textWithin } from "./text-within.ts";
+import { MAX_TOLD_BYTES, textWithin } from "../calls/text-within.ts";
 
 const FRESH_FOR_MS = 5_000;
 const LIST_TIMEOUT_MS = 10_000;

@@ -7,10 +7,10 @@ import { APIS, type Api } from "../../contract/words/values.ts";
 import { KEY_HEADERS } from "../apis/provider-dialects.ts";
 import { isNeverReached, reasonOf } from "../calls/error-causes.ts";
 import type { ModelList, RuntimeState } from "../calls/runtime.ts";
+import { MAX_TOLD_BYTES, textWithin } from "../calls/text-within.ts";
 import type { ApiPlaces } from "./api-places.ts";
 import { StillLoading, saysLoading } from "./loading.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
-import { MAX_TOLD_BYTES, textWithin } from "./text-within.ts";
 
 const PROBE_TIMEOUT_MS = 5_000;
 const MAX_PROBE_CHARS = 4096;

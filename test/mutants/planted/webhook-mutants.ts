@@ -9,8 +9,15 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     "endpoints that fail may take every place",
     "durable-objects/steps/deliveries.ts",
-    "countOfOthers(healthy) < MAX_FAILING_UNDER_WAY ?",
-    "countOfOthers(healthy) < MAX_UNDER_WAY ?",
+    "countOfOthers(healthy) >= MAX_FAILING_UNDER_WAY",
+    "countOfOthers(healthy) >= MAX_UNDER_WAY",
+  ),
+  mutant(
+    "an endpoint that never answers takes the place of one that failed once",
+    "durable-objects/steps/deliveries.ts",
+    "countOfOthers(answering) > 0 &&",
+    "false &&",
+    FAIR,
   ),
   mutant(
     "endpoints that answer slowly may take every place",
