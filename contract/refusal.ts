@@ -261,7 +261,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   history_unavailable: {
     status: 503,
     title: "History unavailable",
-    detail: () => "the history store does not answer, or has much to catch up with; dispatch still works",
+    detail: () => "the history store does not answer, or has much to catch up with: try again later. Dispatch works",
     retryAfter: seconds,
   },
   archive_damaged: {
