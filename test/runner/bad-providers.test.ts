@@ -155,6 +155,11 @@ describe("a provider's answer that", () => {
     ["is a page that claims to be JSON", { status: 200, errorBody: "<html>hello</html>" }, 502],
     ["redirects", { status: 307, headers: { location: "http://127.0.0.1:1/" }, errorBody: "" }, 502],
     ["is 200 with an error inside", { status: 200, errorBody: { error: { message: "no", type: "api_error" } } }, 502],
+    [
+      "is 200 with a list of one error inside",
+      { status: 200, errorBody: [{ error: { code: 500, message: "no" } }] },
+      502,
+    ],
     ["is gzip that is none", { status: 200, headers: { "content-encoding": "gzip" }, errorBody: "none" }, 502],
     ["is empty", { status: 200, errorBody: "" }, 502],
   ])("%s fails the request", async (_, behaviour, status) => {

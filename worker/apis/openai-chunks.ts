@@ -28,6 +28,8 @@ class ChunkAssembly implements Assembly {
       return OTHER;
     }
     const chunk = parseJson(data);
+    // Gemini writes an error as a list of one.
+    if (Array.isArray(chunk)) return { kind: "error", error: chunk };
     if (!isObject(chunk)) return NOT_JSON;
     // Older releases of vLLM write their error as the chunk itself, and `[DONE]` after it.
     if (chunk.error != null || chunk.object === "error") return { kind: "error", error: chunk };

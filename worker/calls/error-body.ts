@@ -61,7 +61,7 @@ const STATUS_OF_WORD: Readonly<Record<string, number>> = {
 };
 
 export const readErrorBody = (body: unknown): ErrorBody => {
-  const root = unwrapArray(typeof body === "string" ? jsonOrText(body) : body);
+  const root = withoutArray(typeof body === "string" ? jsonOrText(body) : body);
   if (!isObject(root)) return { message: typeof root === "string" ? root.trim() : "", words: [], isError: false };
   const error = isObject(root.error) ? root.error : root;
   const details = Array.isArray(error.details) ? error.details.filter(isObject) : [];
@@ -112,4 +112,5 @@ const numericStatus = (code: unknown): number | undefined => {
   return Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
 };
 
-const unwrapArray = (value: unknown): unknown => (Array.isArray(value) && value.length > 0 ? value[0] : value);
+/** Google writes an error as a list of one. */
+export const withoutArray = (value: unknown): unknown => (Array.isArray(value) && value.length > 0 ? value[0] : value);

@@ -7,6 +7,7 @@ import { MAX_RESULT_BYTES } from "../../contract/words/field.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Dialect } from "../apis/dialect.ts";
 import { TopMembers } from "../apis/top-members.ts";
+import { withoutArray } from "./error-body.ts";
 import {
   failed,
   type JobFailure,
@@ -97,7 +98,8 @@ const storeJson = async (
 
 const resultOf = ({ dialect, explain }: Reader, result: unknown): Outcome => {
   if (result == null) return failed(explain({ body: NOT_JSON }));
-  if (isObject(result) && result.error) return failed(explain({ body: result }));
+  const said = withoutArray(result);
+  if (isObject(said) && said.error) return failed(explain({ body: said }));
   return { ok: true, result, ...dialect.spentOf(result) };
 };
 

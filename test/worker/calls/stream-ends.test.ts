@@ -35,6 +35,12 @@ describe("a stream that its runtime ends", () => {
     expect((await streamed([DONE])).outcome.ok).toBe(false);
   });
 
+  test("with Gemini's error, a list of one, fails in its words", async () => {
+    const { outcome } = await streamed([event([{ error: { code: 503, message: "too busy", status: "UNAVAILABLE" } }])]);
+    const message = expect.stringContaining("too busy");
+    expect(outcome).toMatchObject({ ok: false, error: { code: "overloaded", status: 503, message, retryable: true } });
+  });
+
   test("that writes an empty reason in each chunk is whole with the last one's, and not before", async () => {
     const cut = await streamed([chunk("Hel", ""), chunk("lo", "")]);
     expect(cut.outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable", status: 502 } });
