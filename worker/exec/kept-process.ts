@@ -30,6 +30,7 @@ export class KeptProcess {
   readonly #stderr: StderrLog;
   readonly #exec: ExecOptions;
   #current: Current | null = null;
+  #isReplaced = false;
 
   private constructor(exec: ExecOptions, folder: JobFolder) {
     this.#exec = exec;
@@ -60,6 +61,11 @@ export class KeptProcess {
     return new KeptProcess(exec, await JobFolder.create());
   }
 
+  /** Whether it ended because a job was taken from it, which is no failure of the program. */
+  get isReplaced(): boolean {
+    return this.#isReplaced;
+  }
+
   /** Why it ended, in words. */
   explain(ended: Ended): string {
     this.#stderr.end();
@@ -75,6 +81,7 @@ export class KeptProcess {
     this.#current = { id, answer, finish };
     let late: NodeJS.Timeout | undefined;
     const cancel = () => {
+      this.#isReplaced = true;
       this.#write({ cancel: id });
       late = setTimeout(() => this.end(LAST_GRACE_MS), this.#exec.graceMs);
     };
@@ -82,7 +89,9 @@ export class KeptProcess {
     this.#write(facts);
     if (signal.aborted) cancel();
     try {
-      return await Promise.race([done.then(() => true), this.gone.then(() => false)]);
+      const isDone = await Promise.race([done.then(() => true), this.gone.then(() => false)]);
+      if (isDone) this.#isReplaced = false;
+      return isDone;
     } finally {
       clearTimeout(late);
       signal.removeEventListener("abort", cancel);

@@ -53,7 +53,7 @@ export class Place {
     this.#retry = undefined;
     this.#process = KeptProcess.start(this.#exec).then(
       (kept) => {
-        void kept.gone.then((ended) => this.#ended(kept.explain(ended)));
+        void kept.gone.then((ended) => this.#ended(kept.explain(ended), kept.isReplaced));
         return kept;
       },
       (error: Error) => {
@@ -64,12 +64,13 @@ export class Place {
     return this.#process;
   }
 
-  #ended(words: string): void {
+  #ended(words: string, isReplaced = false): void {
     this.#process = null;
     if (this.#isClosed) return;
+    this.#exec.log(`the kept process ended: ${words}`);
+    if (isReplaced) return void this.#start();
     this.#failures += 1;
     this.#lastWords = `${words} (${this.#failures} times in a row)`;
-    this.#exec.log(`the kept process ended: ${words}`);
     this.#retry = setTimeout(() => void this.#start(), backoffMs(this.#failures, 1));
     this.#retry.unref();
   }
