@@ -73,7 +73,11 @@ const instantProblem = ({ input }: { readonly input?: unknown }): string =>
   typeof input === "string" && /T.* \d\d:\d\d$/.test(input)
     ? `${INSTANT_RULE}; in an address write + as %2B`
     : INSTANT_RULE;
-export const instant = z.iso.datetime({ offset: true, error: instantProblem }).meta({ description: "RFC 3339 time" });
+/** A zone can move a time out of the years that an answer can write. */
+export const instant = z.iso
+  .datetime({ offset: true, abort: true, error: instantProblem })
+  .refine((given) => /^\d/.test(toIso(fromIso(given))), "must be within the years 0000 to 9999 of UTC")
+  .meta({ description: "RFC 3339 time" });
 export const count = z.int().min(0);
 /** Far beyond any context window, and small enough that sums never overflow. */
 export const MAX_TOKENS = 1_000_000_000_000;
