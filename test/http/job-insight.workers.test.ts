@@ -306,6 +306,10 @@ describe("a bulk change", () => {
     expect(second.body).toEqual(first.body);
     expect(second.headers.get("idempotency-replayed")).toBe("true");
     expect((await bulk({ ...request, expected: 1 }, { "idempotency-key": "k1" })).status).toBe(422);
+
+    await world.ok("POST", "/killswitch", { level: 4, reason: "drill" });
+    expect((await bulk(request, { "idempotency-key": "k1" })).body).toEqual(first.body);
+    expect((await bulk(request, { "idempotency-key": "k2" })).body.code).toBe("killswitch_active");
   });
 
   test("is refused to a worker's key, with an unknown filter, and at a full halt", async () => {

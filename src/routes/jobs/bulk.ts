@@ -40,11 +40,11 @@ const changeMany = endpoint(
   async (c, { body, token }) => {
     const { action, filter, expected, dry_run: isDryRun = false } = body;
     const idempotency = await idempotencyOf(c, body);
-    await ask(c, token, "changeJobs", { action, jobs: [] });
     if (idempotency !== null) {
       const known = await ask(c, token, "recallBulk", { idempotency });
       if (known !== null) return reported(c, known);
     }
+    await ask(c, token, "changeJobs", { action, jobs: [] });
     await drainTenant(c.env, token);
     const { matched, changeable, ids } = await selectForBulk(historyOf(c.env, token), token.tenant, action, filter);
     if (expected !== undefined && expected !== matched) throw new Refused({ code: "count_changed", expected, matched });
