@@ -3,6 +3,7 @@
 import type { BatchRecord } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import type { Json } from "../../domain/words/json.ts";
+import { type Place, placesIn } from "./places.ts";
 import { all, first, put, record, records, type Sql, scalar } from "./sql.ts";
 
 /** The batches that a caller sees, and the place behind which a page begins. */
@@ -14,7 +15,9 @@ export interface BatchPage {
 
 const SEEN = "FROM batches WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR record ->> 'form' = ?2)";
 
-export const batchesTable = (sql: Sql) => ({
+export const batchesTable = (sql: Sql, { placeOf, keepPlace } = placesIn(sql, "batches")) => ({
+  placeOf,
+
   find: (id: string): BatchRecord | null => record(sql, "SELECT record FROM batches WHERE id = ?", id),
 
   put: (batch: BatchRecord): void => {
@@ -29,6 +32,7 @@ export const batchesTable = (sql: Sql) => ({
   },
 
   remove: (id: string): void => {
+    keepPlace(id);
     sql.exec("DELETE FROM batches WHERE id = ?", id);
   },
 
@@ -50,7 +54,7 @@ export const batchesTable = (sql: Sql) => ({
     scalar(sql, `SELECT COUNT(*) ${SEEN}`, ofKey, form) ?? 0,
 
   /** Newest first: those older than a batch, or the nearest newer ones. */
-  beside: ({ ofKey, form, limit }: BatchPage, place: BatchRecord, isNewer: boolean): BatchRecord[] => {
+  beside: ({ ofKey, form, limit }: BatchPage, place: Place, isNewer: boolean): BatchRecord[] => {
     const [past, order] = isNewer ? [">", "ASC"] : ["<", "DESC"];
     const found = records<BatchRecord>(
       sql,

@@ -1,6 +1,7 @@
 // Files: their records. The bytes are elsewhere (`files/stored-file.ts`).
 
 import { type FileRecord, type FilesHeld, newShelvedId } from "../../domain/file/file.ts";
+import { type Place, placesIn } from "./places.ts";
 import { cells, first, put, record, records, type Sql, scalar } from "./sql.ts";
 
 export interface FilePage {
@@ -32,7 +33,9 @@ const count = (sql: Sql, files: number, bytes: number): void => {
 
 const bytesOf = (sql: Sql, id: string): number | null => scalar(sql, "SELECT bytes FROM files WHERE id = ?", id);
 
-export const filesTable = (sql: Sql) => ({
+export const filesTable = (sql: Sql, { placeOf, keepPlace } = placesIn(sql, "files")) => ({
+  placeOf,
+
   find: (id: string): FileRecord | null => record(sql, "SELECT record FROM files WHERE id = ?", id),
 
   put: (file: FileRecord): void => {
@@ -59,6 +62,7 @@ export const filesTable = (sql: Sql) => ({
   remove: (id: string): void => {
     const bytes = bytesOf(sql, id);
     if (bytes === null) return;
+    keepPlace(id);
     count(sql, -1, -bytes);
     sql.exec("DELETE FROM files WHERE id = ?", id);
   },
@@ -81,7 +85,7 @@ export const filesTable = (sql: Sql) => ({
   /** The page behind a file, in order of creation or its reverse. */
   after: (
     { purpose, ofKey, nowAt }: FilePage,
-    place: { readonly after: FileRecord | null; readonly isAscending: boolean; readonly limit: number },
+    place: { readonly after: Place | null; readonly isAscending: boolean; readonly limit: number },
   ): FileRecord[] => {
     const past = place.isAscending ? ">" : "<";
     const order = place.isAscending ? "ASC" : "DESC";

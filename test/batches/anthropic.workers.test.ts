@@ -34,6 +34,27 @@ const whenEnded = (client: Anthropic, id: string) =>
     return batch;
   });
 
+it("a list goes on behind a batch that was deleted", async () => {
+  const world = await newWorld();
+  const client = clientOf(world.key);
+  const worker = await batchWorker(world, (job) => ({ result: message(job) }));
+  const made: string[] = [];
+  for (const id of ["a", "b", "c"]) {
+    const { id: batch } = await client.messages.batches.create({ requests: [request(id)] });
+    await whenEnded(client, batch);
+    made.unshift(batch);
+  }
+  const listed: string[] = [];
+  for await (const { id } of client.messages.batches.list({ limit: 1 })) {
+    listed.push(id);
+    await client.messages.batches.delete(id);
+  }
+  expect(listed).toEqual(made);
+  const stranger = clientOf((await world.withKey("client")).key);
+  await expect(stranger.messages.batches.list({ after_id: made[0] ?? "" })).rejects.toMatchObject({ status: 404 });
+  await worker.stop();
+});
+
 it("a body of another media type is refused", async () => {
   const world = await newWorld();
   const headers = { "content-type": "text/plain" };

@@ -52,6 +52,9 @@ describe("OpenAI's client", () => {
     };
     expect((await ids("asc")).sort()).toEqual([...made].sort());
     expect(await ids("desc")).toEqual((await ids("asc")).reverse());
+    for await (const { id } of openai.files.list({ limit: 1 })) await openai.files.delete(id);
+    expect(await ids("asc")).toEqual([]);
+    await expect(openai.files.list({ after: "file-none" })).rejects.toMatchObject({ status: 404 });
   });
 
   it("is told of a form without a purpose, in its own form of errors", async () => {

@@ -96,11 +96,13 @@ export const listBeside = (
   turn: Turn,
   { form, beside, isNewer, limit }: BatchesBeside,
 ): Result<{ batches: BatchFacts[]; hasMore: boolean }, Refusal> => {
-  const place = beside === null ? null : find(turn, beside);
-  if (place !== null && !place.ok) return place;
-  const asked = { ofKey: ownerOf(turn), form, limit: limit + 1 };
   const { batches } = turn.store;
-  const found = place === null ? batches.page(asked, 0) : batches.beside(asked, place.value, isNewer);
+  const ofKey = ownerOf(turn);
+  const place = beside === null ? null : batches.placeOf(beside);
+  if (beside !== null && (place === null || (ofKey !== null && place.owner !== ofKey)))
+    return err(notFound("batch", beside));
+  const asked = { ofKey, form, limit: limit + 1 };
+  const found = place === null ? batches.page(asked, 0) : batches.beside(asked, place, isNewer);
   const page = isNewer ? found.slice(-limit) : found.slice(0, limit);
   return ok({ batches: page.map((batch) => tell(turn, batch)), hasMore: found.length > limit });
 };

@@ -209,7 +209,7 @@ export const listFilesAfter = (
   turn: Turn,
   { purpose, after, isAscending, limit }: FilesAfter,
 ): Result<{ files: FileResource[]; hasMore: boolean }, Refusal> => {
-  const place = after === null ? null : turn.store.files.find(after);
+  const place = after === null ? null : turn.store.files.placeOf(after);
   if (after !== null && place === null) return err(notFound("file", after));
   const files = turn.store.files.after(listed(turn, purpose), { after: place, isAscending, limit: limit + 1 });
   return ok({ files: files.slice(0, limit).map(presentFile), hasMore: files.length > limit });
