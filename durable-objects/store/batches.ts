@@ -15,7 +15,7 @@ export interface BatchPage {
 
 const SEEN = "FROM batches WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR record ->> 'form' = ?2)";
 
-export const batchesTable = (sql: Sql, { placeOf, keepPlace } = placesIn(sql, "batches")) => ({
+export const batchesTable = (sql: Sql, { placeOf, deleteRow } = placesIn(sql, "batches")) => ({
   placeOf,
 
   find: (id: string): BatchRecord | null => record(sql, "SELECT record FROM batches WHERE id = ?", id),
@@ -31,10 +31,7 @@ export const batchesTable = (sql: Sql, { placeOf, keepPlace } = placesIn(sql, "b
     });
   },
 
-  remove: (id: string): void => {
-    keepPlace(id);
-    sql.exec("DELETE FROM batches WHERE id = ?", id);
-  },
+  remove: deleteRow,
 
   /** Those that have not ended. */
   open: (): BatchRecord[] => records(sql, "SELECT record FROM batches WHERE ended_at IS NULL"),

@@ -33,7 +33,7 @@ const count = (sql: Sql, files: number, bytes: number): void => {
 
 const bytesOf = (sql: Sql, id: string): number | null => scalar(sql, "SELECT bytes FROM files WHERE id = ?", id);
 
-export const filesTable = (sql: Sql, { placeOf, keepPlace } = placesIn(sql, "files")) => ({
+export const filesTable = (sql: Sql, { placeOf, deleteRow } = placesIn(sql, "files")) => ({
   placeOf,
 
   find: (id: string): FileRecord | null => record(sql, "SELECT record FROM files WHERE id = ?", id),
@@ -62,9 +62,8 @@ export const filesTable = (sql: Sql, { placeOf, keepPlace } = placesIn(sql, "fil
   remove: (id: string): void => {
     const bytes = bytesOf(sql, id);
     if (bytes === null) return;
-    keepPlace(id);
     count(sql, -1, -bytes);
-    sql.exec("DELETE FROM files WHERE id = ?", id);
+    deleteRow(id);
   },
 
   /** Newest first. */

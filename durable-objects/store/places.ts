@@ -10,20 +10,17 @@ export interface Place {
   readonly createdAt: number;
 }
 
-export const PLACES_KEPT = 1_000;
+const PLACES_KEPT = 1_000;
+const PLACE = "id, owner, created_at AS createdAt";
 
 export const placesIn = (sql: Sql, table: "files" | "batches") => {
-  const gone = new Recent<Place>(PLACES_KEPT);
-  const placeOf = (id: string): Place | null =>
-    first<Place>(sql, `SELECT id, owner, created_at AS createdAt FROM ${table} WHERE id = ?`, id) ??
-    gone.get(id) ??
-    null;
+  const gone = new Recent<Place | null>(PLACES_KEPT);
   return {
-    placeOf,
-    /** Before its row is deleted. */
-    keepPlace: (id: string): void => {
-      const place = placeOf(id);
-      if (place !== null) gone.keep(id, place);
-    },
+    placeOf: (id: string): Place | null =>
+      first<Place>(sql, `SELECT ${PLACE} FROM ${table} WHERE id = ?`, id) ?? gone.get(id) ?? null,
+
+    /** Its place stays known. */
+    deleteRow: (id: string): void =>
+      gone.keep(id, first<Place>(sql, `DELETE FROM ${table} WHERE id = ? RETURNING ${PLACE}`, id)),
   };
 };
