@@ -65,6 +65,27 @@ describe("a person", () => {
     expect((await ask(browser, "GET", "/session")).status).toBe(401);
   });
 
+  it("who becomes a viewer has no worker any more: the socket of a personal key ends, and is given nothing", async () => {
+    const { browser } = await signIn(ADA);
+    const { body: own } = await ask(browser, "POST", "/api/keys", { name: "worker", role: "standard" });
+    const socket = new WebSocket(`${service.server.url.replace("http", "ws")}/api/workers/of-ada/connect`, {
+      headers: { authorization: `Bearer ${own.key}` },
+    } as unknown as string[]);
+    const said: Body[] = [];
+    socket.addEventListener("message", ({ data }) => said.push(...[JSON.parse(String(data))].flat()));
+    const closed = new Promise<number>((resolve) => socket.addEventListener("close", ({ code }) => resolve(code)));
+    await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+    const offer = { instance: "of-ada", provider: "p", status: "online", tags: "of-ada" };
+    socket.send(JSON.stringify({ type: "presence", id: "1", ...offer }));
+    await expect.poll(() => said.some(({ killswitch, jobs }) => killswitch && jobs)).toBe(true);
+    await signIn({ ...ADA, groups: [] });
+    expect(await closed).toBe(4401);
+    const job = (await admin("POST", "/api/jobs", { prompt: "not for a viewer", tags: ["of-ada"] })).body;
+    expect((await admin("GET", `/api/jobs/${job.id}`)).body.status).toBe("pending");
+    expect(said.filter(({ type }) => type === "job.assigned")).toEqual([]);
+    await admin("POST", `/api/jobs/${job.id}/cancel`);
+  });
+
   it("who is blocked has no session, socket or key from that moment on; the keys live again", async () => {
     const { browser } = await signIn(ADA);
     const made = await ask(browser, "POST", "/api/keys", { name: "laptop", role: "standard" });

@@ -49,13 +49,17 @@ export const endSessionsOf = (turn: Turn, person: Person): void => {
   suspend(turn, person.id);
 };
 
-/** Stores a person, and ends what was opened with personal keys that may no longer be used. */
+/**
+ * Stores a person, and ends what was opened with personal keys that may no longer be used, or only to read: a viewer's
+ * key is no worker's.
+ */
 export const putPerson = (turn: Turn, person: Person): void => {
+  const isViewerNow = person.role === "viewer" && turn.store.people.find(person.id)?.role !== "viewer";
   const keys = turn.store.keys.ofPerson(person.id).filter(({ revokedAt }) => revokedAt === null);
   const isTimed = keys.length > 0 && turn.nowAt < keysEndAt(person);
   turn.store.people.put(person, isTimed ? keysEndAt(person) : null);
   if (isTimed) turn.due(keysEndAt(person));
-  for (const key of keys) if (!isUsable(turn.store, key, turn.nowAt)) suspend(turn, key.id);
+  for (const key of keys) if (isViewerNow || !isUsable(turn.store, key, turn.nowAt)) suspend(turn, key.id);
 };
 
 /** Ends what a key or a person's sessions opened. The next request that is admitted lets their workers in again. */
