@@ -3,7 +3,7 @@
 
 import * as z from "zod";
 import type { openAiError } from "../../contract/front-door/door-error.ts";
-import { WIRE } from "../../contract/refusal.ts";
+import { presentRefusal, WIRE } from "../../contract/refusal.ts";
 import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
 import type { ProblemResource } from "../../contract/words/problem.ts";
 import { readAs } from "../../contract/words/validation.ts";
@@ -23,16 +23,16 @@ const CAPABILITIES = { tools: { listChanged: false } };
 
 type Answer = { readonly result: JsonObject } | { readonly error: RpcError };
 
-type Method = (params: JsonObject, ask: Ask) => Answer | Promise<Answer>;
+type Method = (params: JsonObject, ask: Ask, id: Request["id"]) => Answer | Promise<Answer>;
 
 const listTools: Method = () => ({ result: { tools: listed() } });
 
-const callTool: Method = async ({ name, arguments: given = {} }, ask) => {
+const callTool: Method = async ({ name, arguments: given = {} }, ask, id) => {
   const tool = typeof name === "string" ? entryOf(TOOLS, name) : undefined;
   if (tool === undefined) return { error: { code: CODES.invalidParams, message: `Tool ${name} not found` } };
   const args = readAs(tool.input, given);
   if (args.ok) return { result: resultOf(await tool.run(ask, args.value as never)) };
-  return { result: refusalWith(`Invalid arguments for ${name}: ${args.error.detail}`) };
+  return { result: refusedBy(presentRefusal(args.error, String(id))) };
 };
 
 const EARLIER_METHODS: Readonly<Record<string, Method>> = {
@@ -68,7 +68,7 @@ export const answerMessage = async (reading: Reading, ask: Ask): Promise<Respons
   const known = entryOf(methods, method);
   if (known === undefined)
     return reply(id, { error: { code: CODES.methodNotFound, message: "Method not found" } }, isNewest ? 404 : 200);
-  const answer = await known(params, ask);
+  const answer = await known(params, ask, id);
   return reply(id, isNewest && "result" in answer ? { result: stamped(method, answer.result) } : answer, 200);
 };
 
@@ -100,18 +100,16 @@ const listen = ({ id, params: { notifications } }: Request): Response => {
 const resultOf = ({ isOk, body }: ToolAnswer): JsonObject =>
   isOk
     ? { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: body }
-    : refusedBy((body ?? {}) as Problem);
-
-const refusalWith = (text: string): JsonObject => ({ content: [{ type: "text", text }], isError: true });
+    : refusedBy(body as Problem);
 
 type Problem = Partial<ProblemResource & z.infer<typeof openAiError>>;
 
-/** With its title and detail as text for people. Under /v1 it comes in OpenAI's form: its code and its detail. */
-const refusedBy = (problem: Problem): JsonObject => {
-  const { title, detail, error } = problem;
-  const parts = error === undefined ? [title, detail] : [entryOf(WIRE, error.code ?? "")?.title, error.message];
-  const text = parts.filter((part) => part !== undefined && part !== "").join(": ");
-  return { ...refusalWith(text || "the request was refused"), structuredContent: error ?? problem };
+/** With its title and detail as text for people. Under /v1 it comes in OpenAI's form. */
+const refusedBy = ({ error, ...problem }: Problem): JsonObject => {
+  const wire = entryOf(WIRE, error?.code ?? "");
+  const told = error ? { ...error, title: wire?.title, status: wire?.status, detail: error.message } : problem;
+  const text = [told.title, told.detail].filter(Boolean).join(": ");
+  return { content: [{ type: "text", text }], structuredContent: told, isError: true };
 };
 
 let tools: readonly JsonObject[] | null = null;

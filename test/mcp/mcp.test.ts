@@ -123,7 +123,12 @@ describe.each(Object.entries(connect))("%s", (_, open) => {
     const batch = { input_file_id: "file-none", endpoint: "/v1/chat/completions" };
     const none = await agent.call("run_batch", batch);
     expect(textOf(none)).toBe('Not found: file "file-none" not found');
-    expect(none.structuredContent).toMatchObject({ code: "not_found" });
+    expect(none.structuredContent).toMatchObject({ status: 404, code: "not_found", title: "Not found" });
+    const typo = await agent.call("list_jobs", { statsu: "failed" });
+    expect(typo.isError).toBe(true);
+    expect(textOf(typo)).toBe('Invalid request: statsu: unknown field "statsu"; did you mean "status"?');
+    const errors = [{ path: "statsu", message: 'unknown field "statsu"; did you mean "status"?' }];
+    expect(typo.structuredContent).toMatchObject({ status: 400, code: "invalid_request", errors });
     await agent.close();
   });
 

@@ -39,7 +39,7 @@ interface Reply {
   readonly error?: { readonly code: number };
 }
 
-/** Without the words of errors and of the instructions, which are ours. */
+/** Without the words of the instructions and of errors, also as a problem: these are ours. */
 const outline = async (response: Response) => {
   const text = await response.text();
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
@@ -55,8 +55,10 @@ const outline = async (response: Response) => {
   };
 };
 
-const withoutWords = ({ instructions, content, ...result }: Record<string, unknown>) =>
-  result.isError === true ? { ...result, said: Array.isArray(content) } : { ...result, content };
+const withoutWords = ({ instructions, content, structuredContent, ...result }: Record<string, unknown>) =>
+  result.isError === true
+    ? { ...result, said: Array.isArray(content) }
+    : { ...result, content, ...(structuredContent === undefined ? {} : { structuredContent }) };
 
 const ours = async (body: unknown, headers: Headers) =>
   outline(
