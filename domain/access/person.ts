@@ -18,7 +18,7 @@ export interface Person {
   /** Null if the provider gives none, or has not verified it. */
   readonly email: string | null;
   readonly role: PersonRole;
-  /** When the role was last computed. */
+  /** When the role was last computed; 0 if no rule fitted then. */
   readonly roleAt: number;
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
@@ -82,7 +82,10 @@ const suspended = (detail: string): Refusal => ({ code: "key_suspended", detail 
 /** The role with which a personal key acts. */
 export const personalRole = (key: KeyRecord, person: Person | null, nowAt: number): Result<Role, Refusal> => {
   if (person === null) return err(suspended("the person of this key is gone"));
-  if (person.isBlocked) return err(suspended(`${person.name} is blocked: ask an administrator of this tenant`));
+  if (person.isBlocked || person.roleAt === 0) {
+    const why = person.isBlocked ? "is blocked" : "has no role any more";
+    return err(suspended(`${person.name} ${why}: ask an administrator of this tenant`));
+  }
   if (nowAt >= keysEndAt(person))
     return err(
       suspended(`${person.name} has not signed in for ${person.keysValidDays} days: sign in to the dashboard`),

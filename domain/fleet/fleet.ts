@@ -14,7 +14,7 @@ export interface Reach {
   readonly isConnected: boolean;
   /** One of its claims is waiting. */
   readonly isClaiming: boolean;
-  /** The key of its last report was revoked. */
+  /** The key of its last report has ended: revoked, suspended, or of a person who was blocked. */
   readonly isLockedOut: boolean;
 }
 

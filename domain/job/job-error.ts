@@ -20,7 +20,7 @@ export const streamLost: JobError = {
   retryable: false,
 };
 
-export const keyEnded: JobError = { code: "invalid_api_key", message: "the key was revoked", retryable: false };
+export const keyEnded: JobError = { code: "invalid_api_key", message: "the key has ended", retryable: false };
 export const secretEnded: JobError = { ...keyEnded, message: "the key was rotated: use the new one" };
 
 export const killswitchError = (level: number, reason: string | null): JobError => ({

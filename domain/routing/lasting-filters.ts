@@ -219,7 +219,7 @@ const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePoli
 
 /** A worker that is cut off has another status than `offline` until it has been silent long enough. */
 const howOffline = (member: Member): string =>
-  isCutOff(member) ? `disconnected: its ${member.isLockedOut ? "key was revoked" : "socket dropped"}` : "offline";
+  isCutOff(member) ? `disconnected: its ${member.isLockedOut ? "key has ended" : "socket dropped"}` : "offline";
 
 const howAllOffline = (nobody: Nobody): string => {
   if (nobody.before.count() === 1) return howOffline(firstOf(nobody));

@@ -62,6 +62,12 @@ describe("a personal key", () => {
     expect(codeAt(person("viewer"), NOON + 30 * DAY_MS)).toBe("key_suspended");
   });
 
+  it("says why it is suspended: also a person whom no rule fitted has signed in", () => {
+    const present = personalRole(key("viewer"), person("viewer", { roleAt: 0 }), NOON);
+    const detail = "Ada has no role any more: ask an administrator of this tenant";
+    expect(present).toMatchObject({ ok: false, error: { code: "key_suspended", detail } });
+  });
+
   it("never gets more than its person may have", () => {
     const may = (role: PersonRole, asked: Role): boolean => mayMakeKey(role, asked).ok;
     expect(PERSON_ROLES.filter((role) => may(role, "admin"))).toEqual(["admin"]);

@@ -127,8 +127,8 @@ describe("a worker is refused", () => {
       { isLockedOut: true, isClaiming: true },
       {},
       {},
-      "disconnected: its key was revoked",
-      'worker "w1" is disconnected: its key was revoked',
+      "disconnected: its key has ended",
+      'worker "w1" is disconnected: its key has ended',
     ],
     [
       "that is paused",

@@ -81,10 +81,10 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
       await scene.done(scene.admin, "revokeKey", { id: old.id });
       const { id } = await create(scene);
       scene.sleep();
-      assert.equal((await read(scene, id)).waiting_reason, 'worker "w" is disconnected: its key was revoked');
+      assert.equal((await read(scene, id)).waiting_reason, 'worker "w" is disconnected: its key has ended');
       const asked = { id, provider: null, model: null, tags: [], tier: null, urgency: "normal" } as const;
       const [row] = (await scene.done(scene.admin, "explain", asked)).workers;
-      assert.deepEqual(row?.reasons, ["disconnected: its key was revoked"]);
+      assert.deepEqual(row?.reasons, ["disconnected: its key has ended"]);
       await present(scene, { concurrency: 2 }, other);
       assert.equal((await read(scene, id)).assigned_worker, "w");
       await scene.done(scene.admin, "revokeKey", { id: other.id });
