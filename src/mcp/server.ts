@@ -106,8 +106,8 @@ type Problem = Partial<ProblemResource & z.infer<typeof openAiError>>;
 
 /** With its title and detail as text for people. Under /v1 it comes in OpenAI's form. */
 const refusedBy = ({ error, ...problem }: Problem): JsonObject => {
-  const wire = entryOf(WIRE, error?.code ?? "");
-  const told = error ? { ...error, title: wire?.title, status: wire?.status, detail: error.message } : problem;
+  // Of the row only title and status are JSON.
+  const told: JsonObject = error ? { ...entryOf(WIRE, error.code ?? ""), ...error, detail: error.message } : problem;
   const text = [told.title, told.detail].filter(Boolean).join(": ");
   return { content: [{ type: "text", text }], structuredContent: told, isError: true };
 };
