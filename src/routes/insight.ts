@@ -26,8 +26,7 @@ const queue = endpoint(
     tag: TAG,
     ...asks("readQueue"),
     summary: "List what waits, and why",
-    description:
-      "Waiting jobs by requirements, from the live state; the group with the oldest job comes first.",
+    description: "Waiting jobs by requirements, from the live state; the group with the oldest job comes first.",
     answers: { 200: { description: "At most 200 groups, and the number of waiting jobs.", schema: queueView } },
   },
   (c, { token }) => askAndAnswer(c, token, "readQueue", null),

@@ -80,12 +80,23 @@ const messageOf = (body: JsonObject & ChatBody): JsonObject | string => {
   const turns: JsonObject[] = [];
   for (const turn of body.messages.map(objectOf)) {
     const { role, content } = turn;
-    if (typeof content !== "string" || (role !== "system" && role !== "user" && role !== "assistant"))
-      return "messages";
-    if (role === "system") system.push(content);
-    else turns.push({ role, content });
+    const blocks = typeof content === "string" ? content : role === "user" ? blocksOf(content) : null;
+    if (blocks === null || (role !== "system" && role !== "user" && role !== "assistant")) return "messages";
+    if (role === "system") system.push(String(blocks));
+    else turns.push({ role, content: blocks });
   }
   return { ...message, ...(system.length === 0 ? {} : { system: system.join("\n\n") }), messages: turns };
+};
+
+/** A user's parts; null if one is neither text nor an image that comes along. */
+const blocksOf = (content: unknown): JsonObject[] | null => {
+  if (!Array.isArray(content)) return null;
+  const blocks = content.map(objectOf).map(({ type, text, image_url }): JsonObject | null => {
+    if (type === "text") return { type, text };
+    const [, media_type, data] = /^data:([^;,]+);base64,(.*)$/s.exec(String(objectOf(image_url).url)) ?? [];
+    return data === undefined ? null : { type: "image", source: { type: "base64", media_type, data } };
+  });
+  return blocks.every((block) => block !== null) ? blocks : null;
 };
 
 const toolsOf = (tools: unknown): JsonObject[] =>

@@ -21,6 +21,7 @@ import type { JobFailure } from "../../worker/calls/runtime.ts";
 import type { LoadedInput } from "../../worker/load-input.ts";
 import { type JobOutcome, runJob, spendingOf } from "../../worker/run-job.ts";
 import type { Env } from "../env.ts";
+import { readBytes, TO_THE_END } from "../files/objects.ts";
 import { keepResult } from "./keep-result.ts";
 import { providerRuntime } from "./provider-runtime.ts";
 import { callAuth } from "./provider-way.ts";
@@ -151,6 +152,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
       loadInput: () => this.#loadInput(job.id),
       storeResult: (_job: LeasedJob, bytes: AsyncIterable<Uint8Array>, type: string) =>
         keepResult(this.#place, this.tenant(), job, way.withoutKey(bytes), type),
+      openFile: ({ id }: LeasedJob["files"][number]) => readBytes({ ...this.#place, id }, 0, TO_THE_END),
       onProgress: () => undefined,
       onFirstToken: () => {
         if (job.stream) this.#reportIfPossible({ type: "job.streaming", id: job.id, ...lease });

@@ -126,6 +126,23 @@ describe.each(Object.keys(HOMES) as (keyof typeof HOMES)[])("%s", (home) => {
       expect(job.usage.input_tokens).toBeGreaterThan(0);
     });
 
+    test.each([
+      ["acme", "m1", { type: "image_url", image_url: { url: "data:image/png;base64,AAEC" } }],
+      ["claudia", "c1", { type: "image", source: { type: "base64", media_type: "image/png", data: "AAEC" } }],
+    ])("shows its image to %s", async (provider, model, image) => {
+      const file = await fetch(`${hosted.server.url}/api/files?name=dot.png`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${hosted.server.adminKey}`, "content-type": "image/png" },
+        body: new Uint8Array([0, 1, 2]),
+      });
+      const { id: sent } = (await file.json()) as { id: string };
+      const asked = { prompt: "look at it", provider, model, files: [sent] };
+      const { id } = await hosted.api("POST", "/api/jobs", asked);
+      expect(await jobOf(id)).toMatchObject({ status: "completed" });
+      const { body } = (provider === "acme" ? hosted.acme : hosted.claudia).asked.at(-1) ?? {};
+      expect(body?.messages).toEqual([{ role: "user", content: [{ type: "text", text: "look at it" }, image] }]);
+    });
+
     test("whose parameter the provider cannot have fails by its name", async () => {
       const asked = { prompt: "x", provider: "claudia", model: "c1", input: { seed: 7 } };
       const { id } = await hosted.api("POST", "/api/jobs", asked);

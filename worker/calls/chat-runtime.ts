@@ -7,6 +7,7 @@ import type { Api } from "../../contract/words/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Backend } from "./backend.ts";
 import { chatBody } from "./chat-body.ts";
+import { withFiles } from "./chat-files.ts";
 import { classifyFailure } from "./failure.ts";
 import { isAnswerOf, isListedAs } from "./model-names.ts";
 import {
@@ -59,6 +60,8 @@ const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
   if (!built.ok) return failed(built.error);
   const choice = await chooseModel(runtime, task, run);
   if (!choice.ok) return failed(choice.error);
+  const asked = await withFiles(built.body, task.job?.files ?? [], run.openFile);
+  if (!asked.ok) return failed(asked.error);
   let chars = 0;
   const emit = (events: readonly string[]) => {
     const deltas = events.map(deltaOf);
@@ -70,7 +73,7 @@ const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
     return run.emit(readersEvents(text, refusal));
   };
   const answering = { signal: run.signal, traceparent: run.traceparent ?? null, emit, isRead: true };
-  const outcome = await runtime.backend.chat({ model: choice.model, ...built.body }, answering);
+  const outcome = await runtime.backend.chat({ model: choice.model, ...asked.body }, answering);
   if (!outcome.ok) return outcome;
   const { ok: _ok, result: whole, ...spent } = outcome;
   const result = plainResult(whole);
