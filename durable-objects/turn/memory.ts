@@ -218,8 +218,10 @@ const openCountsOf = (store: Store, keys: readonly KeyRecord[]): Map<string, num
 
 const loadFleet = (store: Store, keys: readonly KeyRecord[], killswitch: Killswitch, nowAt: number): Fleet => {
   const fleet = new Fleet();
-  const ended = keys.filter((key) => key.revokedAt !== null || !isUsable(store, key, nowAt)).map(({ id }) => id);
-  const lockedOut = new Set([...ended, ...store.people.blockedIds()]);
+  const lockedOut = new Set(store.people.idsWithoutWork());
+  for (const key of keys)
+    if (key.revokedAt !== null || lockedOut.has(key.personId ?? "") || !isUsable(store, key, nowAt))
+      lockedOut.add(key.id);
   for (const worker of store.workers.each()) {
     fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
     if (worker.isEdge) fleet.noteReach(worker.instance, { isConnected: true });

@@ -50,8 +50,8 @@ export const endSessionsOf = (turn: Turn, person: Person): void => {
 };
 
 /**
- * Stores a person, and ends what was opened with personal keys that may no longer be used, or only to read: a viewer's
- * key is no worker's.
+ * Stores a person, and ends what was opened with personal keys that may no longer be used. Who becomes a viewer has no
+ * worker any more: what keys and sessions opened ends, and may be opened again to read.
  */
 export const putPerson = (turn: Turn, person: Person): void => {
   const isViewerNow = person.role === "viewer" && turn.store.people.find(person.id)?.role !== "viewer";
@@ -59,6 +59,7 @@ export const putPerson = (turn: Turn, person: Person): void => {
   const isTimed = keys.length > 0 && turn.nowAt < keysEndAt(person);
   turn.store.people.put(person, isTimed ? keysEndAt(person) : null);
   if (isTimed) turn.due(keysEndAt(person));
+  if (isViewerNow) suspend(turn, person.id);
   for (const key of keys) if (isViewerNow || !isUsable(turn.store, key, turn.nowAt)) suspend(turn, key.id);
 };
 

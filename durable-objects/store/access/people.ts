@@ -22,7 +22,12 @@ export const peopleTable = (sql: Sql) => ({
   all: (): Person[] =>
     records<Person>(sql, "SELECT record FROM people").sort((one, other) => other.lastSeenAt - one.lastSeenAt),
 
-  blockedIds: (): string[] => cells(sql, "SELECT id FROM people WHERE record ->> '$.isBlocked'"),
+  /** Whose sessions and keys are no workers: who is blocked, has no role (`roleAt`), or may only read. */
+  idsWithoutWork: (): string[] =>
+    cells(
+      sql,
+      "SELECT id FROM people WHERE record ->> '$.isBlocked' OR record ->> '$.roleAt' = 0 OR record ->> '$.role' = 'viewer'",
+    ),
 
   count: (): number => scalar(sql, "SELECT COUNT(*) FROM people") ?? 0,
 

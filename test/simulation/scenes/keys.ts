@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { NO_SIGN_IN } from "../../../contract/access/sign-in.ts";
 import type { KeyLimits } from "../../../domain/access/key-limits.ts";
+import type { PersonRole } from "../../../domain/access/role-rules.ts";
 import type { Credential } from "../../../durable-objects/steps/holders.ts";
 import { keyOf } from "../world.ts";
 import type { Scene, Shown } from "./scene.ts";
@@ -32,17 +33,17 @@ const asks = async (scene: Scene, id: string, more: Record<string, unknown> = {}
   return answer.ok ? null : answer.error;
 };
 
-/** A person who has signed in. */
-const signIn = async (scene: Scene): Promise<Credential> => {
+/** A person who has signed in, and whose group gives a role: of `all` there is one, of others none. */
+const signIn = async (scene: Scene, role: PersonRole = "viewer", group = "all"): Promise<Credential> => {
   const session = { id: "session", hash: "hash of a cookie" };
   await scene.tell((tenant) =>
     tenant.admit("admitPerson", {
       issuer: "https://idp.example",
       subject: "ada",
-      claims: { groups: ["all"] },
+      claims: { groups: [group] },
       session,
       isTest: false,
-      deployment: { ...NO_SIGN_IN, roles: [{ claim: "groups", has: "all", role: "viewer" }] },
+      deployment: { ...NO_SIGN_IN, roles: [{ claim: "groups", has: "all", role }] },
     }),
   );
   return { kind: "session", ...session };
@@ -95,6 +96,28 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
       );
       const next = await create(scene);
       assert.equal((await read(scene, next.id)).assigned_worker, "w");
+    },
+  },
+  {
+    what: "a person who becomes a viewer, or has no role, has no worker, by a key or a session, also after a sleep",
+    shown: async (scene) => {
+      for (const [role, group] of [
+        ["viewer", "all"],
+        ["standard", "none"],
+      ] as const) {
+        const person = await signIn(scene, "standard");
+        const own = keyOf(`of-ada-${role}`);
+        await scene.done(person, "createKey", { ...own, name: "laptop", role: "standard", limits: null });
+        await present(scene, { instance: `by-key-${role}`, concurrency: 9 }, own);
+        await present(scene, { instance: "by-session", concurrency: 9 }, person);
+        await signIn(scene, role, group);
+        for (const again of [() => undefined, () => scene.sleep()]) {
+          again();
+          const { id } = await create(scene);
+          assert.equal((await read(scene, id)).assigned_worker, null);
+          await scene.done(scene.admin, "cancelJob", { id });
+        }
+      }
     },
   },
   {
