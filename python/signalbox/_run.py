@@ -132,7 +132,7 @@ class Stream:
 
     def __init__(self, api: Api, path: str) -> None:
         self._connection, target, headers = _way_to(api.url + path)
-        self._is_plain = not api.url.startswith("https:")
+        self._is_plain = not isinstance(self._connection, http.client.HTTPSConnection)
         self._is_dead = False
         try:
             self._connection.putrequest("POST", target)
@@ -184,18 +184,24 @@ class Stream:
 def _way_to(url: str) -> tuple[http.client.HTTPConnection, str, dict[str, str]]:
     """The connection, what to ask it for, and with what headers: by the environment's proxy, as other requests go."""
     parts = urllib.parse.urlsplit(url)
-    connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    host = parts.netloc.rpartition("@")[2]
     target = urllib.parse.urlunsplit(("", "", parts.path, parts.query, ""))
     proxy = urllib.request.getproxies().get(parts.scheme)
     if not proxy or urllib.request.proxy_bypass(parts.netloc):
-        return connect(parts.hostname or "", parts.port, timeout=60), target, {}
+        return _connection_to(host, parts.scheme), target, {}
     by = urllib.parse.urlsplit(proxy if "//" in proxy else f"//{proxy}")
     headers = {}
     if by.username is not None:
         given = ":".join(urllib.parse.unquote(part or "") for part in (by.username, by.password))
         headers["Proxy-Authorization"] = f"Basic {base64.b64encode(given.encode()).decode()}"
-    connection = connect(by.hostname or "", by.port, timeout=60)
+    to_proxy = by.netloc.rpartition("@")[2]
     if parts.scheme == "http":
-        return connection, url, headers
-    connection.set_tunnel(parts.hostname or "", parts.port, headers)
+        return _connection_to(to_proxy, by.scheme), url, headers
+    connection = _connection_to(to_proxy, "https")
+    connection.set_tunnel(host, headers=headers)
     return connection, target, {}
+
+
+def _connection_to(host: str, scheme: str) -> http.client.HTTPConnection:
+    connect = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
+    return connect(host, timeout=60)

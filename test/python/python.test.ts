@@ -108,6 +108,15 @@ describe.skipIf(lacksPython)("the Python package", () => {
   );
 
   it.each([
+    ["http://[::1]/a", {}, "HTTPConnection ::1 80 /a"],
+    ["http://coordinator/a", { http_proxy: "https://by:1" }, "HTTPSConnection by 1 http://coordinator/a"],
+    ["https://coordinator/a", { https_proxy: "http://[::2]:1" }, "HTTPSConnection ::2 1 /a"],
+  ])("a stream to %s goes where other requests go, with the environment %j", async (url, proxies, way) => {
+    const ask = `from signalbox._run import _way_to; way, asked, _ = _way_to(${JSON.stringify(url)}); print(type(way).__name__, way.host, way.port, asked)`;
+    expect((await python(["-c", ask], { ...environment, ...proxies })).out.trim()).toBe(way);
+  });
+
+  it.each([
     ["hi", "HI"],
     ["generator", "a b c"],
     ["async", { slept: true }],
