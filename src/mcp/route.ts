@@ -49,6 +49,7 @@ export const mcpRoutes = (serve: Serve): readonly Endpoint[] => [
       answerMessage(
         readMessage(await readJson(c), (name) => c.req.header(name)),
         askWith(serve, c),
+        c.get("requestId"),
       ),
   ),
 ];

@@ -23,16 +23,16 @@ const CAPABILITIES = { tools: { listChanged: false } };
 
 type Answer = { readonly result: JsonObject } | { readonly error: RpcError };
 
-type Method = (params: JsonObject, ask: Ask, id: Request["id"]) => Answer | Promise<Answer>;
+type Method = (params: JsonObject, ask: Ask, requestId: string) => Answer | Promise<Answer>;
 
 const listTools: Method = () => ({ result: { tools: listed() } });
 
-const callTool: Method = async ({ name, arguments: given = {} }, ask, id) => {
+const callTool: Method = async ({ name, arguments: given = {} }, ask, requestId) => {
   const tool = typeof name === "string" ? entryOf(TOOLS, name) : undefined;
   if (tool === undefined) return { error: { code: CODES.invalidParams, message: `Tool ${name} not found` } };
   const args = readAs(tool.input, given);
   if (args.ok) return { result: resultOf(await tool.run(ask, args.value as never)) };
-  return { result: refusedBy(presentRefusal(args.error, String(id))) };
+  return { result: refusedBy(presentRefusal(args.error, requestId)) };
 };
 
 const EARLIER_METHODS: Readonly<Record<string, Method>> = {
@@ -59,7 +59,7 @@ const METHODS: Readonly<Record<string, Method>> = {
 /** Whose results say how long a client may keep them: not at all, as a release may change them. */
 const CACHEABLE = new Set(["server/discover", "tools/list"]);
 
-export const answerMessage = async (reading: Reading, ask: Ask): Promise<Response> => {
+export const answerMessage = async (reading: Reading, ask: Ask, requestId: string): Promise<Response> => {
   if (reading.kind === "notice") return new Response(null, { status: 202 });
   if (reading.kind === "refused") return reply(reading.id, { error: reading.error }, 400);
   const { id, method, params, isNewest } = reading;
@@ -68,7 +68,7 @@ export const answerMessage = async (reading: Reading, ask: Ask): Promise<Respons
   const known = entryOf(methods, method);
   if (known === undefined)
     return reply(id, { error: { code: CODES.methodNotFound, message: "Method not found" } }, isNewest ? 404 : 200);
-  const answer = await known(params, ask, id);
+  const answer = await known(params, ask, requestId);
   return reply(id, isNewest && "result" in answer ? { result: stamped(method, answer.result) } : answer, 200);
 };
 

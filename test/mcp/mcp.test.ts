@@ -179,3 +179,13 @@ test("an agent's job is made as the request's headers say: for whom, and not by 
   const { result } = (await answer.json()) as { result: Called };
   expect(result.structuredContent).toMatchObject({ prompt: "mine", edge: false, fairness_key: "ada" });
 });
+
+test("a refusal names its request, as the log does, also one of a tool's arguments", async () => {
+  const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
+  for (const args of [{ id: "none" }, { statsu: "failed" }]) {
+    const called = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "get_job", arguments: args } };
+    const answer = await fetch(`${server.url}/mcp`, { method: "POST", headers, body: JSON.stringify(called) });
+    const { result } = (await answer.json()) as { result: Called };
+    expect(result.structuredContent).toMatchObject({ instance: answer.headers.get("x-request-id") });
+  }
+});

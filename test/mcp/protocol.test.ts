@@ -65,6 +65,7 @@ const ours = async (body: unknown, headers: Headers) =>
     await answerMessage(
       readMessage(body, (name) => headers.get(name) ?? undefined),
       ask,
+      "r1",
     ),
   );
 
