@@ -47,7 +47,7 @@ const health = endpoint(
       200: { description: "The service answers and is ready.", schema: healthOf("ok") },
       503: {
         description:
-          "Self-hosted only: a process of the server is being restarted, or (for ten seconds) its local worker has not connected yet.",
+          "Self-hosted only: a process of the server is being restarted, or (for ten seconds at most) its local worker has not connected yet.",
         schema: healthOf("starting"),
         headers: { "Retry-After": "seconds" },
       },

@@ -190,7 +190,7 @@ const hours = endpoint(
     ...asks("setWorkerHours"),
     summary: "Set or remove the hours of a worker",
     description:
-      "Outside its hours a worker is unavailable; its running jobs continue. Windows are separated by `;`, days are `Mon-Fri` or `Sat,Sun` (none: every day), times to `24:00`; a window may pass midnight and belongs to the day on which it begins. A restart of the worker keeps them.",
+      "Outside its hours a worker gets no new jobs; its running jobs continue. Windows are separated by `;`, days are `Mon-Fri` or `Sat,Sun` (none: every day), times to `24:00`; a window may pass midnight and belongs to the day on which it begins. A restart of the worker keeps them.",
     params: instanceParam,
     body: hoursRequest,
     answers: { 200: { description: "The worker with its hours.", schema: workerResource } },
