@@ -3,6 +3,7 @@
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { RECENT_JOBS } from "./jobs/job-rows.ts";
 import { JOURNAL_ROOM } from "./journal.ts";
+import { PLACES_KEPT } from "./places.ts";
 import { RECENT_CHARS } from "./recent-rows.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
@@ -17,6 +18,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "the oldest: it is read from its row again" },
     freedBy: "the bound; a rollback",
     provenBy: ["test/tenant/memory-bounds.test.ts", "are as many as their table says"],
+  },
+  {
+    what: "places in lists of the files and batches that were deleted a moment ago, of each",
+    holds: ["durable-objects/store/places.ts#gone"],
+    grownBy: "key",
+    countedBy: "durable-objects/store/recent.ts",
+    bound: PLACES_KEPT,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { drops: "the oldest: a list does not go on behind it, 404" },
+    freedBy: "the bound",
+    provenBy: ["test/tenant/memory-bounds.test.ts", "leave in the order in which they came"],
   },
   {
     what: "rows of the outbox that were written a moment ago",

@@ -10,7 +10,7 @@ export interface Place {
   readonly createdAt: number;
 }
 
-const PLACES_KEPT = 1_000;
+export const PLACES_KEPT = 1_000;
 const PLACE = "id, owner, created_at AS createdAt";
 
 export const placesIn = (sql: Sql, table: "files" | "batches") => {
