@@ -60,7 +60,7 @@ const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
   if (!built.ok) return failed(built.error);
   const choice = await chooseModel(runtime, task, run);
   if (!choice.ok) return failed(choice.error);
-  const asked = await withFiles(built.body, task.job?.files ?? [], run.openFile);
+  const asked = await withFiles(built.body, task.job?.files ?? [], run);
   if (!asked.ok) return failed(asked.error);
   let chars = 0;
   const emit = (events: readonly string[]) => {

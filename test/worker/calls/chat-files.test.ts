@@ -24,10 +24,11 @@ const openFile: RunOptions["openFile"] = async ({ name }) =>
     yield Buffer.from(name.slice(2));
   })();
 
-const chatWith = async (files: LeasedFile[], input: unknown = null) => {
+const chatWith = async (files: LeasedFile[], input: unknown = null, open: RunOptions["openFile"] = openFile) => {
   const server = await serve(openai(["m1"], () => ({ body: openaiStream("m1", ["ok"]) })));
   const job = assignedJob({ id: "j", files });
-  const outcome = await run(local("vllm", server.url), { model: "m1", prompt: "Look.", input, job }, { openFile });
+  const task = { model: "m1", prompt: "Look.", input, job };
+  const outcome = await run(local("vllm", server.url), task, open === undefined ? {} : { openFile: open });
   return { outcome, asked: server.asked.filter(({ path }) => path === "/v1/chat/completions") };
 };
 
@@ -43,6 +44,54 @@ test("images and texts stand behind the prompt, in their order, and earlier turn
     { type: "text", text: "b.md:\nb.md" },
   ];
   expect(asked[0]?.body.messages).toEqual([...before, { role: "user", content }]);
+});
+
+const holding =
+  (...bytes: number[]): RunOptions["openFile"] =>
+  async () =>
+    (async function* pieces() {
+      yield Buffer.from(bytes);
+    })();
+
+test("texts alone stay a text, which every provider knows", async () => {
+  const { asked } = await chatWith([fileOf("a.csv", "text/csv"), fileOf("b.jsonl", "application/x-ndjson")]);
+  const content = "Look.\n\na.csv:\na.csv\n\nb.jsonl:\nb.jsonl";
+  expect(asked[0]?.body.messages).toEqual([{ role: "user", content }]);
+});
+
+test.each([
+  ["in capitals", "IMAGE/PNG; q=1", [0, 1, 2], "data:image/png;base64,AAEC"],
+  ["untold", "application/octet-stream", [0x89, 0x50, 0x4e, 0x47], "data:image/png;base64,iVBORw=="],
+])("a type that is %s is an image all the same", async (_what, type, bytes, url) => {
+  const { asked } = await chatWith([fileOf("a.png", type)], null, holding(...bytes));
+  const content = [expect.anything(), { type: "image_url", image_url: { url } }];
+  expect(asked[0]?.body.messages).toEqual([{ role: "user", content }]);
+});
+
+test.each([
+  ["of its own charset", "text/plain; charset=utf-16le", [0x68, 0, 0xe9, 0], "hé"],
+  ["with a byte order mark", "text/plain", [0xef, 0xbb, 0xbf, 0x68], "h"],
+  ["of no told type", "application/octet-stream", [0x68, 0x69], "hi"],
+])("a text %s reads as it was written", async (_what, type, bytes, text) => {
+  const { asked } = await chatWith([fileOf("a.txt", type)], null, holding(...bytes));
+  expect(asked[0]?.body.messages).toEqual([{ role: "user", content: `Look.\n\na.txt:\n${text}` }]);
+});
+
+test.each(["text/plain", "application/octet-stream", "text/plain; charset=klingon"])(
+  "what does not read as %s is refused by its name",
+  async (type) => {
+    const { outcome, asked } = await chatWith([fileOf("a.txt", type)], null, holding(0xff, 0xfe, 0x41));
+    expect(outcome).toMatchObject({ ok: false, error: { code: "unsupported_input", retryable: false } });
+    expect(outcome.ok ? "" : outcome.error.message).toMatch(/^files: a\.txt is neither an image nor text in /);
+    expect(asked).toEqual([]);
+  },
+);
+
+test("a file that does not come is no failure of the runtime, and tried again", async () => {
+  const refusal = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+  const { outcome } = await chatWith([fileOf("a.png", "image/png")], null, () => Promise.reject(refusal));
+  const message = "The job's files: connect ECONNREFUSED";
+  expect(outcome).toEqual({ ok: false, error: { code: "input_unavailable", message, retryable: true } });
 });
 
 test.each([
