@@ -7,7 +7,7 @@ import { reasonOf } from "./error-causes.ts";
 import type { RunOptions } from "./runtime.ts";
 
 type LeasedFile = LeasedJob["files"][number];
-type Part = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
+type ChatPart = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
 
 /** All of a job, which are held while they become a part of the request. */
 const MAX_MIB = 16;
@@ -19,12 +19,12 @@ const UNTOLD = /^application\/octet-stream/i;
 const CHARSET = /;\s*charset="?([^";\s]+)/i;
 
 /** How each image begins. */
-const BEGINNINGS: Readonly<Record<string, RegExp>> = {
-  "image/png": /^\x89PNG/,
-  "image/jpeg": /^\xff\xd8\xff/,
-  "image/gif": /^GIF8/,
-  "image/webp": /^RIFF.{4}WEBP/s,
-};
+const BEGINNINGS = [
+  ["image/png", /^\x89PNG/],
+  ["image/jpeg", /^\xff\xd8\xff/],
+  ["image/gif", /^GIF8/],
+  ["image/webp", /^RIFF.{4}WEBP/s],
+] as const;
 const BEGINNING_BYTES = 12;
 
 export const withFiles = async (
@@ -45,7 +45,7 @@ export const withFiles = async (
       error: { code: "input_unavailable", message: `The job's files: ${contents}`, retryable: true },
     };
   const [prompt] = body.messages.slice(-1) as { role: string; content: string }[];
-  const parts: Part[] = [{ type: "text", text: prompt?.content ?? "" }];
+  const parts: ChatPart[] = [{ type: "text", text: prompt?.content ?? "" }];
   for (const [index, file] of files.entries()) {
     const part = partOf(file, contents[index] as Buffer);
     if (part === null) return refused(file, `neither an image nor text in ${charsetOf(file)}`);
@@ -62,7 +62,7 @@ const readWhole = async (file: LeasedFile, open: NonNullable<RunOptions["openFil
 };
 
 /** Null: it is nothing that a chat has. */
-const partOf = (file: LeasedFile, bytes: Buffer): Part | null => {
+const partOf = (file: LeasedFile, bytes: Buffer): ChatPart | null => {
   const [told] = IMAGE.exec(file.content_type) ?? [];
   const image = told?.toLowerCase() ?? (UNTOLD.test(file.content_type) ? imageIn(bytes) : undefined);
   if (image !== undefined)
@@ -77,13 +77,13 @@ const partOf = (file: LeasedFile, bytes: Buffer): Part | null => {
 
 const imageIn = (bytes: Buffer): string | undefined => {
   const beginning = bytes.toString("latin1", 0, BEGINNING_BYTES);
-  return Object.keys(BEGINNINGS).find((type) => BEGINNINGS[type]?.test(beginning));
+  return BEGINNINGS.find(([, begins]) => begins.test(beginning))?.[0];
 };
 
 const charsetOf = ({ content_type: type }: LeasedFile): string => CHARSET.exec(type)?.[1] ?? "utf-8";
 
 /** Some providers know no parts: without an image the turn stays a text. */
-const contentOf = (parts: readonly Part[]): string | readonly Part[] => {
+const contentOf = (parts: readonly ChatPart[]): string | readonly ChatPart[] => {
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   return texts.length === parts.length ? texts.join("\n\n") : parts;
 };
