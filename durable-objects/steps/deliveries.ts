@@ -1,6 +1,7 @@
 // Deliveries of events to webhooks. The turn that causes a delivery writes it, the sweep takes it, the object's shell
 // sends it, and a turn of its own stores the outcome. A crash in between repeats a try and loses none.
 
+import { startOf } from "../../contract/text/start-of.ts";
 import { toIso } from "../../contract/words/field.ts";
 import { FULL_HALT } from "../../domain/killswitch.ts";
 import {
@@ -37,6 +38,10 @@ const LOOK_AGAIN_MS = 5_000;
  */
 export const DELIVERIES_KEPT = { ms: 30 * DAY_MS, writes: 200_000 };
 const REMOVED_A_SWEEP = 1_000;
+const MAX_BODY_BYTES = 20_000;
+/** Of a body that is cut, at first; halved until it fits. */
+const LONGEST_TEXT = 1_024;
+const CHARS_AN_ENTRY = 16;
 /** Of a deleted or a disabled webhook; at once behind each other, so that other tenants come in between. */
 const AT_ONCE = 250;
 /**
@@ -76,11 +81,22 @@ export const write = (
     nextAttemptAt: turn.nowAt,
     finishedAt: null,
     traceparent,
-    body: JSON.stringify(told),
+    body: bodyOf(told),
   };
   putDelivery(turn, null, delivery);
   turn.due(turn.nowAt);
   return delivery;
+};
+
+/** A body is below 20 kB: where it would be more, its longest texts and lists are cut. */
+const bodyOf = (told: Json): string => {
+  let body = JSON.stringify(told);
+  for (let most = LONGEST_TEXT; new TextEncoder().encode(body).length >= MAX_BODY_BYTES; most /= 2)
+    body = JSON.stringify(told, (_, value) => {
+      if (typeof value === "string") return startOf(value, most);
+      return Array.isArray(value) ? value.slice(0, most / CHARS_AN_ENTRY) : value;
+    });
+  return body;
 };
 
 /** When a delivery that is sent again is tried first: now, unless the try in progress counts as that. */

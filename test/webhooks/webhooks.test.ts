@@ -85,6 +85,20 @@ test("a finished job is told once, signed as the standard says, without its prom
   expect(JSON.stringify(await call("GET", "/api/webhooks"))).not.toContain("whsec_");
 });
 
+test("a body is below 20 kB, however long its job's metadata, error and files are", async () => {
+  await hook(["job.failed"]);
+  await call("POST", "/presence", { instance: "w", provider: "p", status: "online", tags: "", concurrency: 100 });
+  const named = Array.from({ length: 16 }, (_, index) => [`${"€".repeat(60)}${index}`, "€".repeat(256)]);
+  const job = await call("POST", "/dispatch", { prompt: "p", metadata: Object.fromEntries(named) });
+  const error = { code: "broken", message: "€".repeat(8_000), retryable: false };
+  await call("POST", `/api/jobs/${job.id}/fail`, { lease: job.lease, error });
+  const [message] = await receiver.next("job.failed");
+  expect(Buffer.byteLength(message?.body ?? "")).toBeLessThan(20_000);
+  const { id, metadata, url } = message?.told.data ?? {};
+  expect([id, url]).toEqual([job.id, `${server.url}/api/jobs/${job.id}`]);
+  expect(metadata).toEqual(Object.fromEntries(named));
+});
+
 test("a webhook with tags hears only of jobs that bear all of them", async () => {
   await hook(["job.completed"], { tags: ["eu"] });
   await runOneJob([]);
