@@ -7,7 +7,16 @@ import { configureLog, writeLogTo } from "../../log/log.ts";
 import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
-import { type Body, Client, newWorld, ORIGIN, ROOT_KEY, sleep, type World } from "../support/workerd/client.ts";
+import {
+  type Body,
+  Client,
+  connectWorker,
+  newWorld,
+  ORIGIN,
+  ROOT_KEY,
+  sleep,
+  type World,
+} from "../support/workerd/client.ts";
 import { holdToDocument } from "../support/workerd/document.ts";
 import { sendAway } from "../support/workerd/job-steps.ts";
 
@@ -132,16 +141,23 @@ const interrupted = async (world: World, database: number, queries: number): Pro
   return isMoved;
 };
 
-/** How a drain that fails is logged. */
-const levelsOfDrain = async (world: World): Promise<unknown[]> => {
+/** How it is logged that a drain, and a socket's report on a job that has left, find no history. */
+const levelsWithoutHistory = async (world: World, left: string): Promise<unknown[]> => {
+  const socket = await connectWorker(world.key, { ...offer, instance: "of-socket", concurrency: 0 });
   const lines: string[] = [];
   const take = (line: string) => lines.push(line);
   writeLogTo({ log: take, error: take });
   configureLog({ SERVICE_LOG: "json" });
   expect(await world.stub.drain()).toBe(false);
+  socket.send({ type: "job.completed", id: "late", job_id: left, lease: 1, result: "kept" });
+  const { problem } = await socket.next(({ type, id }) => type === "ack" && id === "late");
+  expect(problem.code).toBe("history_unavailable");
   configureLog({ SERVICE_LOG: "off" });
   writeLogTo(console);
-  return lines.map((line) => JSON.parse(line)).flatMap(({ event, level }) => (event === "drain.failed" ? [level] : []));
+  socket.socket.close();
+  return lines
+    .map((line) => JSON.parse(line))
+    .flatMap(({ event, level }) => (/^(drain|history)\.failed$/.test(event) ? [[event, level]] : []));
 };
 
 /** How many rows each database has, beside the tenant's name. */
@@ -193,7 +209,10 @@ describe("a tenant's history", () => {
     const { world, job } = await worldIn(0);
     await world.stub.moveHistory({ step: "begin", to: 1, isNew: true });
     const meanwhile = await finished(world);
-    expect(await levelsOfDrain(world)).toEqual(["info"]);
+    expect(await levelsWithoutHistory(world, job)).toEqual([
+      ["drain.failed", "info"],
+      ["history.failed", "info"],
+    ]);
     await sleep(world);
     for (const path of ["/api/jobs", `/api/jobs/${job}`, "/api/cost", "/catalog/subscriptions"]) {
       const { status, body } = await world.get(path);
