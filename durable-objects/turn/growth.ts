@@ -32,7 +32,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "models, providers, workers and tags with latencies of their own in a slot",
-    holds: ["table latency", "durable-objects/turn/latencies.ts#filling"],
+    holds: ["table latency", "durable-objects/turn/filling-slots.ts#filling"],
     grownBy: "key",
     countedBy: "domain/insight/latency.ts",
     bound: MAX_VALUES,

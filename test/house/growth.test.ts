@@ -31,8 +31,6 @@ const MEMORY_FIELD = /^ {2}(?:readonly )?(\w+): (?:\{.*)?(?:Map|Set)<.*;/gm;
 
 /** Nobody outside can make these grow. */
 const FIXED = new Set([
-  // One slot of each kind.
-  "durable-objects/turn/activity-slots.ts#filling",
   // The members of a body that were looked for.
   "src/front-door/json-outline.ts#members",
   // The routes, and the signing secrets.

@@ -25,7 +25,7 @@ export const activityTable = (sql: Sql) => ({
     return row === null ? null : slotOf(row);
   },
 
-  put: (kind: SlotKind, { at, activity }: ActivitySlot): void => {
+  put: (kind: SlotKind, at: number, activity: Activity): void => {
     put(sql, "activity", { kind, at, body: JSON.stringify(activity) });
   },
 
