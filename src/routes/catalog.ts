@@ -22,7 +22,8 @@ import {
 } from "../../contract/catalog.ts";
 import type { Subscription } from "../../domain/catalog/catalog-subscription.ts";
 import type { Actor } from "../../domain/words/event.ts";
-import type { RefusalCode } from "../../domain/words/refusal.ts";
+import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import { isCatalogSyncOn } from "../catalog/due.ts";
 import { readModelsHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
@@ -66,10 +67,14 @@ const mayRead = async (c: AppContext, token: TokenFacts): Promise<void> => {
   await ask(c, token, "authorizeAdmin", null);
 };
 
-/** Checks the permission to write; returns the caller's name for the audit log. */
-const mayWrite = async (c: AppContext, token: TokenFacts): Promise<Actor> => {
+/** What a caller who may write changes; the caller's name is for the audit log. */
+const changed = async <T>(
+  c: AppContext,
+  token: TokenFacts,
+  change: (tools: ReturnType<typeof catalogTools>, actor: Actor) => Promise<Result<T, Refusal>>,
+): Promise<T> => {
   const { keyId, name } = await ask(c, token, "authorizeAdminWrite", null);
-  return { keyId, name };
+  return unwrap(await workOnHistory(() => change(catalogTools(c.env, token), { keyId, name })));
 };
 
 const tellTenant = async (env: Env, token: TokenFacts, provider: string): Promise<void> => {
@@ -107,10 +112,9 @@ const create = endpoint(
     answers: { 201: { description: "The subscription. Its first sync is due at once.", schema: subscriptionResource } },
   },
   async (c, { body, token }) => {
-    const actor = await mayWrite(c, token);
-    const tools = catalogTools(c.env, token);
-    const created = await workOnHistory(() => createSubscription(tools, token.tenant, actor, body));
-    const subscription = unwrap(created);
+    const subscription = await changed(c, token, (tools, actor) =>
+      createSubscription(tools, token.tenant, actor, body),
+    );
     await tellOfSubscriptions(c.env, token);
     return answer(c, presented(c.env)(subscription), 201);
   },
@@ -159,10 +163,9 @@ const edit = endpoint(
     answers: { 200: { description: "The changed subscription.", schema: subscriptionResource } },
   },
   async (c, { params, body, token }) => {
-    const actor = await mayWrite(c, token);
-    const tools = catalogTools(c.env, token);
-    const edited = await workOnHistory(() => patchSubscription(tools, token.tenant, params.id, actor, body));
-    const subscription = unwrap(edited);
+    const subscription = await changed(c, token, (tools, actor) =>
+      patchSubscription(tools, token.tenant, params.id, actor, body),
+    );
     await tellOfSubscriptions(c.env, token);
     return answer(c, presented(c.env)(subscription));
   },
@@ -177,10 +180,9 @@ const remove = endpoint(
     answers: { 204: { description: "Deleted, with its models and history." } },
   },
   async (c, { params, token }) => {
-    const actor = await mayWrite(c, token);
-    const tools = catalogTools(c.env, token);
-    const deleted = await workOnHistory(() => deleteSubscription(tools, token.tenant, params.id, actor));
-    const { provider } = unwrap(deleted);
+    const { provider } = await changed(c, token, (tools, actor) =>
+      deleteSubscription(tools, token.tenant, params.id, actor),
+    );
     await workOnHistory(() => tellTenant(c.env, token, provider));
     return c.body(null, 204);
   },
@@ -237,10 +239,7 @@ const sync = endpoint(
     answers: { 200: { description: "How many models were added, removed and updated.", schema: syncAnswer } },
   },
   async (c, { params, token }) => {
-    const actor = await mayWrite(c, token);
-    const tools = catalogTools(c.env, token);
-    const synced = await workOnHistory(() => syncSubscription(tools, token.tenant, params.id, actor));
-    const report = unwrap(synced);
+    const report = await changed(c, token, (tools, actor) => syncSubscription(tools, token.tenant, params.id, actor));
     await workOnHistory(() => tellTenant(c.env, token, report.provider));
     return answer(c, presentSync(report));
   },
