@@ -27,7 +27,7 @@ import { newRunHeaders } from "../http/as-asked.ts";
 import { isKeptFromEdge } from "../http/header-value.ts";
 import { answerReplayable, idempotencyOf } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { ask, askAndAnswer, askAndDrain } from "../tenant/ask.ts";
+import { ask, askAndAnswer, askAndDrain, askAndEnd } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenantForText, drainTenant } from "../tenant/tenant.ts";
 import { wholeList } from "../tenant/whole-list.ts";
@@ -135,10 +135,7 @@ const remove = endpoint(
     summary: "Delete a schedule",
     answers: { 204: { description: "Deleted. The jobs it created are kept." } },
   },
-  async (c, { params, token }) => {
-    await ask(c, token, "deleteSchedule", params);
-    return c.body(null, 204);
-  },
+  (c, { params, token }) => askAndEnd(c, token, "deleteSchedule", params),
 );
 
 const run = endpoint(

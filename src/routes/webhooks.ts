@@ -19,7 +19,7 @@ import { answer } from "../http/answer.ts";
 import { randomSecret } from "../http/key-format.ts";
 import { publicOrigin } from "../http/public-address.ts";
 import { Refused } from "../http/refused.ts";
-import { ask, askAndAnswer } from "../tenant/ask.ts";
+import { ask, askAndAnswer, askAndEnd } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 
 const BASE = { tag: "Webhooks" } as const;
@@ -117,10 +117,7 @@ const remove = endpoint(
     summary: "Delete a webhook",
     answers: { 204: { description: "Deleted, with its deliveries." } },
   },
-  async (c, { params, token }) => {
-    await ask(c, token, "deleteWebhook", params);
-    return c.body(null, 204);
-  },
+  (c, { params, token }) => askAndEnd(c, token, "deleteWebhook", params),
 );
 
 const rotate = endpoint(

@@ -23,6 +23,17 @@ export const askAndAnswer = async <Name extends OperationName>(
   status = 200,
 ): Promise<Response> => answer(c, unwrap(await callTenantForText(c.env, token, name, request)), status);
 
+/** Answers with nothing but that it is done. */
+export const askAndEnd = async <Name extends OperationName>(
+  c: AppContext,
+  token: TokenFacts,
+  name: Name,
+  request: RequestOf<Name>,
+): Promise<Response> => {
+  await ask(c, token, name, request);
+  return c.body(null, 204);
+};
+
 /** Before history is read: the object checks the caller's key, and then history gets every earlier change. */
 export const askAndDrain = async <Name extends OperationName>(
   c: AppContext,

@@ -16,7 +16,7 @@ import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { mint } from "../../http/key-format.ts";
 import { Refused } from "../../http/refused.ts";
-import { ask, askAndAnswer } from "../../tenant/ask.ts";
+import { ask, askAndAnswer, askAndEnd } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { wholeList } from "../../tenant/whole-list.ts";
 
@@ -117,10 +117,7 @@ const revoke = endpoint(
     params: keyIdParam,
     answers: { 204: { description: "Revoked." } },
   },
-  async (c, { params, token }) => {
-    await ask(c, token, "revokeKey", params);
-    return c.body(null, 204);
-  },
+  (c, { params, token }) => askAndEnd(c, token, "revokeKey", params),
 );
 
 export const keyRoutes: readonly Endpoint[] = [newKey, keys, patch, rotate, revoke];

@@ -11,7 +11,7 @@ import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { Refused } from "../../http/refused.ts";
 import { forProviderKey, seal } from "../../http/sealed.ts";
-import { ask } from "../../tenant/ask.ts";
+import { ask, askAndEnd } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 
 const KEYS = "Keys";
@@ -33,8 +33,7 @@ const put = endpoint(
   async (c, { params: { provider }, body, token }) => {
     if (!providersOf(c.env).has(provider)) throw new Refused(notFound("provider", provider));
     const sealed = await seal(signingSecret(c.env), forProviderKey(token.tenant, provider), body.key);
-    await ask(c, token, "putProviderKey", { provider, sealed });
-    return c.body(null, 204);
+    return askAndEnd(c, token, "putProviderKey", { provider, sealed });
   },
 );
 
@@ -75,10 +74,7 @@ const remove = endpoint(
     params: providerKeyParam,
     answers: { 204: { description: "Removed." } },
   },
-  async (c, { params, token }) => {
-    await ask(c, token, "removeProviderKey", params);
-    return c.body(null, 204);
-  },
+  (c, { params, token }) => askAndEnd(c, token, "removeProviderKey", params),
 );
 
 export const providerKeyRoutes: readonly Endpoint[] = [put, list, remove];

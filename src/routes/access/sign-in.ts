@@ -18,7 +18,7 @@ import { Refused } from "../../http/refused.ts";
 import { deploymentSignIn } from "../../sign-in/config.ts";
 import { isPrivateAllowed } from "../../sign-in/identity-fetch.ts";
 import { redirectUri } from "../../sign-in/redirect-uri.ts";
-import { ask } from "../../tenant/ask.ts";
+import { ask, askAndEnd } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 
 const SIGN_IN = { tag: "Sign-in" } as const;
@@ -132,10 +132,7 @@ const endSessions = endpoint(
     params: personIdParam,
     answers: { 204: { description: "The sessions and their sockets have ended." } },
   },
-  async (c, { params, token }) => {
-    await ask(c, token, "endPersonSessions", params);
-    return c.body(null, 204);
-  },
+  (c, { params, token }) => askAndEnd(c, token, "endPersonSessions", params),
 );
 
 export const signInRoutes: readonly Endpoint[] = [putSignIn, readSignIn, attempts, list, block, unblock, endSessions];

@@ -24,7 +24,7 @@ import { historyOf } from "../../history/databases.ts";
 import { readWorkerActivity } from "../../history/worker-activity.ts";
 import { answer } from "../../http/answer.ts";
 import { unwrap } from "../../http/refused.ts";
-import { ask, askAndAnswer, askAndDrain } from "../../tenant/ask.ts";
+import { ask, askAndAnswer, askAndDrain, askAndEnd } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { notePresent } from "../../tenant/readiness.ts";
 import { callTenantForText } from "../../tenant/tenant.ts";
@@ -159,10 +159,7 @@ const forget = endpoint(
     params: instanceParam,
     answers: { 204: { description: "Deleted. Its jobs are back in the queue." } },
   },
-  async (c, { params, token }) => {
-    await ask(c, token, "forgetWorker", params);
-    return c.body(null, 204);
-  },
+  (c, { params, token }) => askAndEnd(c, token, "forgetWorker", params),
 );
 
 const pause = endpoint(

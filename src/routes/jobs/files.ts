@@ -23,7 +23,7 @@ import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { clientOrigin } from "../../http/public-address.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
-import { ask, askAndAnswer } from "../../tenant/ask.ts";
+import { ask, askAndAnswer, askAndEnd } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { askObject } from "../../tenant/tenant-object.ts";
 
@@ -111,10 +111,7 @@ const remove = endpoint(
     summary: "Delete a file",
     answers: { 204: { description: "Deleted. A job that waits with it fails with `file_gone`." } },
   },
-  async (c, { params, token }) => {
-    await ask(c, token, "deleteFile", params);
-    return c.body(null, 204);
-  },
+  (c, { params, token }) => askAndEnd(c, token, "deleteFile", params),
 );
 
 const content = endpoint(
