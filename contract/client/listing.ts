@@ -43,7 +43,14 @@ export const listing = <Query extends QueryOf<PageQuery>, Page extends Paged, It
       if (next === null) return;
       offset += items.length;
       const { offset: _before, ...filters } = query;
-      page = await read({ ...filters, ...next } as unknown as Query);
+      const readOn = (from: Position) => read({ ...filters, ...from } as unknown as Query);
+      const before = page.total;
+      page = await readOn(next);
+      // Who iterates may delete what was read: the rows behind it have moved up by as many.
+      const deleted = before - page.total;
+      if (next.offset === undefined || !(deleted > 0)) continue;
+      offset = Math.max(query.offset ?? 0, offset - deleted);
+      page = await readOn({ offset });
     }
   };
   return Object.assign(first, { [Symbol.asyncIterator]: iterate });

@@ -294,4 +294,18 @@ describe("a list", () => {
     expect(ids).toEqual(["a", "b", "c"]);
     expect(seen.map(({ url }) => url.split("?")[1])).toEqual(["limit=2", "limit=2&offset=2"]);
   });
+
+  it("leaves nothing out where what was read is deleted meanwhile", async () => {
+    const left = ["a", "b", "c", "d", "e"];
+    const client = createClient({
+      url: "http://box",
+      fetch: async (url) => {
+        const [, offset = 0] = /offset=(\d+)/.exec(`${url}`) ?? [];
+        const schedules = left.slice(+offset, +offset + 2).map((name) => ({ name }));
+        return Response.json({ schedules, total: left.length });
+      },
+    });
+    for await (const { name } of client.schedules.list({ limit: 2 })) left.splice(left.indexOf(name), 1);
+    expect(left).toEqual([]);
+  });
 });
