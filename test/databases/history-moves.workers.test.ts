@@ -143,7 +143,7 @@ const interrupted = async (world: World, database: number, queries: number): Pro
 
 /** How it is logged that a drain, and a socket's report on a job that has left, find no history. */
 const levelsWithoutHistory = async (world: World, left: string): Promise<unknown[]> => {
-  const socket = await connectWorker(world.key, { ...offer, instance: "of-socket", concurrency: 0 });
+  const socket = await connectWorker(world.key ?? "", { ...offer, instance: "of-socket", concurrency: 0 });
   const lines: string[] = [];
   const take = (line: string) => lines.push(line);
   writeLogTo({ log: take, error: take });
