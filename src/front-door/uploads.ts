@@ -28,6 +28,9 @@ import { asks } from "../tenant/asks.ts";
 const BASE = { tag: "Front door", errorSchema: openAiError, takesAnyQuery: true } as const;
 const params = z.object({ id: z.string().regex(/^upload_[A-Za-z0-9_]{1,60}$/) });
 
+/** Clients send a part again whose answer was lost, as another one: the parts may have so many times what was announced. */
+const SENT_AT_MOST = 2;
+
 /** An upload's id is that of its file with another beginning. */
 const fileIdOf = (uploadId: string): string => uploadId.replace(/^upload_/, "file-");
 
@@ -97,11 +100,19 @@ const addPart = endpoint(
     const boundary = requireForm(c);
     const part = `part_${randomId()}`;
     const none = { purpose: null, lifeMs: null };
-    await arrivingForm(c, boundary, () => none, "data").send(async (body) => {
-      const limits = { segment: part, maxBytes: MAX_PART_BYTES, maxTotalBytes: bytes, expiresAt };
-      if ((await storeBytes({ env: c.env, name: token, id }, body, limits)) !== null) return;
-      const detail = `a part has at most ${MAX_PART_BYTES} bytes, and all of at most ${MAX_PARTS} parts the ${bytes} that were announced`;
+    const at = { env: c.env, name: token, id };
+    const limits = { segment: part, maxBytes: MAX_PART_BYTES, maxTotalBytes: SENT_AT_MOST * bytes, expiresAt };
+    let isStored = false;
+    const sent = arrivingForm(c, boundary, () => none, "data").send(async (body) => {
+      isStored = (await storeBytes(at, body, limits)) !== null;
+      if (isStored) return;
+      const detail = `a part has at most ${MAX_PART_BYTES} bytes, and all of at most ${MAX_PARTS} parts have twice the ${bytes} that were announced`;
       throw new Refused({ code: "file_too_large", limitBytes: MAX_PART_BYTES, detail });
+    });
+    await sent.catch(async (error: unknown) => {
+      // What came of a part that broke off takes no room.
+      if (isStored) await storeBytes(at, null, limits);
+      throw error;
     });
     const created_at = Math.floor(Date.now() / 1000);
     return answer(c, { id: part, object: "upload.part", created_at, upload_id: uploadId });

@@ -77,13 +77,30 @@ describe("OpenAI's client", () => {
     const part = async (letter: string, size: number) =>
       openai.uploads.parts.create(upload.id, { data: await toFile(Buffer.from(letter.repeat(size)), "part") });
     const [b, a] = [await part("b", MIB), await part("a", 2 * MIB)];
-    await expect(part("c", 1)).rejects.toMatchObject({ status: 413 });
+    await expect(part("c", 4 * MIB)).rejects.toMatchObject({ status: 413 });
     await expect(openai.uploads.complete(upload.id, { part_ids: [a.id] })).rejects.toMatchObject({ status: 400 });
     const done = await openai.uploads.complete(upload.id, { part_ids: [a.id, b.id] });
     expect(done).toMatchObject({ status: "completed", file: { bytes, filename: "a.bin" } });
     const text = await (await openai.files.content(done.file?.id ?? "")).text();
     expect(text === "a".repeat(2 * MIB) + "b".repeat(MIB)).toBe(true);
     expect(b.object).toBe("upload.part");
+  });
+
+  it("sends a part again whose answer was lost, or that broke off", async () => {
+    const world = await newWorld();
+    const openai = clientOf(world);
+    const bytes = 2 * MIB;
+    const { id } = await openai.uploads.create({ filename: "a", purpose: "batch", bytes, mime_type: "text/plain" });
+    const part = async () =>
+      openai.uploads.parts.create(id, { data: await toFile(Buffer.alloc(bytes, "a"), "part") }, { maxRetries: 0 });
+    const raw = `--b\r\nContent-Disposition: form-data; name="data"; filename="a"\r\n\r\n${"a".repeat(MIB)}`;
+    const headers = { "content-type": "multipart/form-data; boundary=b" };
+    const broken = await world.post(`/v1/uploads/${id}/parts`, undefined, { raw, headers });
+    expect(broken.status).toBe(400);
+    await part();
+    const { id: again } = await part();
+    await expect(part()).rejects.toMatchObject({ status: 413 });
+    expect(await openai.uploads.complete(id, { part_ids: [again] })).toMatchObject({ file: { bytes } });
   });
 
   it("takes no part at full halt, and is neither completed nor cancelled", async () => {
