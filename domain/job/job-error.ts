@@ -20,6 +20,11 @@ export const streamLost: JobError = {
   retryable: false,
 };
 
+export const onlyReads: JobError = {
+  code: "forbidden",
+  message: "the person has role viewer now, which only reads",
+  retryable: false,
+};
 export const keyEnded: JobError = { code: "invalid_api_key", message: "the key has ended", retryable: false };
 export const secretEnded: JobError = { ...keyEnded, message: "the key was rotated: use the new one" };
 

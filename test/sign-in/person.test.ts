@@ -86,6 +86,25 @@ describe("a person", () => {
     await admin("POST", `/api/jobs/${job.id}/cancel`);
   });
 
+  it("who becomes a viewer gets no answer any more to a request of a session or key, and goes on reading", async () => {
+    const offer = { instance: "slow", provider: "p", status: "online", tags: "", models: ["m"], concurrency: 9 };
+    await admin("POST", "/presence", { ...offer, apis: ["chat/completions"] });
+    const { browser } = await signIn(ADA);
+    const { body: own } = await ask(browser, "POST", "/api/keys", { name: "own", role: "standard" });
+    const chat = { model: "m", messages: [{ role: "user", content: "x" }] };
+    const answers = [
+      ask(browser, "POST", "/v1/chat/completions", chat),
+      send({ url: service.server.url, key: own.key }, "POST", "/v1/chat/completions", chat),
+    ];
+    const open = async () => (await admin("GET", "/api/jobs?status=assigned&model=m")).body.jobs.length;
+    await expect.poll(open).toBe(2);
+    await signIn({ ...ADA, groups: [] });
+    for (const { status, body } of await Promise.all(answers)) {
+      expect([status, body.error.code]).toEqual([403, "forbidden"]);
+    }
+    expect((await ask(browser, "GET", "/api/jobs")).status).toBe(200);
+  });
+
   it("who is blocked has no session, socket or key from that moment on; the keys live again", async () => {
     const { browser } = await signIn(ADA);
     const made = await ask(browser, "POST", "/api/keys", { name: "laptop", role: "standard" });

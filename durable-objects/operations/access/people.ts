@@ -3,6 +3,7 @@
 
 import { type PersonResource, presentPerson } from "../../../contract/access/person.ts";
 import { keysEndAt, type Person } from "../../../domain/access/person.ts";
+import { keyEnded, onlyReads } from "../../../domain/job/job-error.ts";
 import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -50,8 +51,8 @@ export const endSessionsOf = (turn: Turn, person: Person): void => {
 };
 
 /**
- * Stores a person, and ends what was opened with personal keys that may no longer be used. Who becomes a viewer has no
- * worker any more: what keys and sessions opened ends, and may be opened again to read.
+ * Stores a person, and ends what was opened with personal keys that may no longer be used. A viewer only reads: the
+ * requests and the workers of who becomes one end, those of the person's sessions, too; what reads may be opened again.
  */
 export const putPerson = (turn: Turn, person: Person): void => {
   const isViewerNow = person.role === "viewer" && turn.store.people.find(person.id)?.role !== "viewer";
@@ -59,16 +60,17 @@ export const putPerson = (turn: Turn, person: Person): void => {
   const isTimed = keys.length > 0 && turn.nowAt < keysEndAt(person);
   turn.store.people.put(person, isTimed ? keysEndAt(person) : null);
   if (isTimed) turn.due(keysEndAt(person));
-  if (isViewerNow) suspend(turn, person.id);
-  for (const key of keys) if (isViewerNow || !isUsable(turn.store, key, turn.nowAt)) suspend(turn, key.id);
+  const why = isViewerNow ? onlyReads : keyEnded;
+  for (const key of keys) if (isViewerNow || !isUsable(turn.store, key, turn.nowAt)) suspend(turn, key.id, why);
+  if (isViewerNow) suspend(turn, person.id, why);
 };
 
 /** Ends what a key or a person's sessions opened. The next request that is admitted lets their workers in again. */
-const suspend = (turn: Turn, holderId: string): void => {
+const suspend = (turn: Turn, holderId: string, why = keyEnded): void => {
   turn.effects.endedKeys.set(holderId, []);
   lockOut(turn, holderId);
   wakeClaims(turn, holderId);
-  endAsksOf(turn, holderId);
+  endAsksOf(turn, holderId, [], why);
 };
 
 /** Personal keys whose person did not sign in again in time. */

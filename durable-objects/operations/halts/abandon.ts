@@ -84,12 +84,17 @@ export const haltFrontDoor = (turn: Turn, level: number, reason: string | null):
 };
 
 /** A key, or a secret of it, has ended: ends the front-door jobs that came with none of its `live` secrets. */
-export const endAsksOf = (turn: Turn, keyId: string, live: readonly string[] = []): void => {
+export const endAsksOf = (
+  turn: Turn,
+  keyId: string,
+  live: readonly string[] = [],
+  why = live.length === 0 ? keyEnded : secretEnded,
+): void => {
   for (const job of turn.store.jobs.openOfFrontDoor()) {
     const { openedWith, idempotencyKey } = job.frontDoor ?? {};
     if (job.keyId !== keyId || (live.length > 0 && (openedWith === undefined || live.includes(openedWith)))) continue;
     if (idempotencyKey !== undefined) forgetAsk(turn, keyId, idempotencyKey);
-    endJob(turn, job, live.length === 0 ? keyEnded : secretEnded);
+    endJob(turn, job, why);
   }
 };
 
