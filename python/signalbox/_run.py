@@ -203,5 +203,6 @@ def _way_to(url: str) -> tuple[http.client.HTTPConnection, str, dict[str, str]]:
 
 
 def _connection_to(host: str, scheme: str) -> http.client.HTTPConnection:
-    connect = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
-    return connect(host, timeout=60)
+    if scheme == "https":
+        return http.client.HTTPSConnection(host, timeout=60)
+    return http.client.HTTPConnection(host, timeout=60)
