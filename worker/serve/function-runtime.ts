@@ -11,7 +11,7 @@ import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts
 import type { Assembly } from "../apis/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
-import { COUNTS } from "../apis/usage.ts";
+import { COUNTS, type Spent } from "../apis/usage.ts";
 import {
   failed,
   type JobFailure,
@@ -111,8 +111,9 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
   const open = (name: string) => name;
   const answer = new Answer({ task, options, files: given.files, empty: null, model: facts.model, open });
   // What a handler leaves running may still call its context.
-  const dialect = task.job.stream && task.api !== null ? DIALECTS[task.api] : null;
-  const life: Life = { isOver: false, lastEvent: "", told: dialect?.assemble?.() ?? null, unawaited: new Set() };
+  const dialect = task.api === null ? null : DIALECTS[task.api];
+  const told = (task.job.stream && dialect?.assemble?.()) || null;
+  const life: Life = { isOver: false, lastEvent: "", told, unawaited: new Set() };
   const { signal } = options;
   try {
     const context = contextOf(given, task, options, answer, life);
@@ -123,10 +124,13 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
       life.told?.take("[DONE]");
       await options.emit([DONE]);
     }
-    if (result !== undefined && answer.failure === null) return written(result, answer);
-    if (answer.failure === null && dialect !== null && life.told?.isWhole()) {
+    if (answer.failure !== null) return answer.outcome();
+    // What an API's answer says of its counts need not be told a second time.
+    const spentOf = (whole: unknown) => ({ ...dialect?.spentOf(whole), ...answer.spent });
+    if (result !== undefined) return written(result, answer, spentOf);
+    if (life.told?.isWhole()) {
       const whole = life.told.result();
-      return { ok: true, result: whole, ...dialect.spentOf(whole), ...answer.spent };
+      return { ok: true, result: whole, ...spentOf(whole) };
     }
     return answer.outcome();
   } catch (error) {
@@ -193,11 +197,11 @@ const refuseLost = (name: string, value: unknown): unknown => {
 };
 
 /** What JSON cannot carry fails the job with words. */
-const written = (result: unknown, answer: Answer): Outcome => {
+const written = (result: unknown, answer: Answer, spentOf: (whole: unknown) => Spent): Outcome => {
   try {
     if (typeof result === "function" || typeof result === "symbol") throw new TypeError(`it is a ${typeof result}`);
     const value = parseJson(JSON.stringify(result, refuseLost) ?? "null");
-    return { ok: true, result: value, ...answer.spent };
+    return { ok: true, result: value, ...spentOf(value) };
   } catch (error) {
     const message = `The handler's result is no JSON: ${(error as Error).message}`;
     return failed({ code: "bad_output", message, retryable: false }, answer.spent);

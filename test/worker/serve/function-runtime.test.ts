@@ -75,6 +75,21 @@ test("the whole answer of a stream, and its counts, are its job's", async () => 
   });
 });
 
+test("what an answer says of its counts are its job's, unless the handler said otherwise", async () => {
+  const told = { choices: [], model: "m1", usage: { prompt_tokens: 3, completion_tokens: 2 } };
+  const { outcome } = await answered("chat/completions", () => told, false);
+  expect(outcome).toMatchObject({ result: told, model: "m1", usage: { input_tokens: 3, output_tokens: 2 } });
+  const own = await answered(
+    "images/generations",
+    (_, { usage }) => {
+      usage({ input_tokens: 7, output_tokens: 8 });
+      return { data: [], usage: { input_tokens: 1, output_tokens: 1 } };
+    },
+    false,
+  );
+  expect(own.outcome).toMatchObject({ usage: { input_tokens: 7, output_tokens: 8 } });
+});
+
 test.each([
   ["no number", { scores: [1, Number.NaN] }, '"1" is NaN'],
   ["a map", { found: new Map([["a", 1]]) }, '"found" is a Map'],
