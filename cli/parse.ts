@@ -2,6 +2,7 @@
 
 import { parseArgs } from "node:util";
 import { nearestOf } from "../contract/text/nearest.ts";
+import { withoutKeyLike } from "../contract/text/secret-text.ts";
 import { entryOf } from "../contract/words/values.ts";
 import { UsageError } from "./failure.ts";
 import { Input } from "./input.ts";
@@ -106,9 +107,11 @@ const tokensOf = (known: Readonly<Record<string, Flag>>, words: readonly string[
   return parseArgs({ args: [...words], options, strict: false, tokens: true }).tokens;
 };
 
+/** Every process on the machine can see arguments, and they stay in the shell's history. */
+const NO_KEYS = "keys are never arguments";
+
 const unknownFlag = (name: string, known: readonly string[]): string => {
-  // Every process on the machine can see arguments, and they stay in the shell's history.
-  if (KEY_FLAGS.includes(name)) return "keys are never arguments: set SERVICE_API_KEY, or use `signalbox login`";
+  if (KEY_FLAGS.includes(name)) return `${NO_KEYS}: set SERVICE_API_KEY, or use \`signalbox login\``;
   const nearest = nearestOf(name, known);
   return `there is no flag --${name}${nearest === null ? "" : `; did you mean --${nearest}?`}`;
 };
@@ -123,8 +126,14 @@ const readArguments = ({ args = [] }: Verb, given: readonly string[]): Record<st
     if (taken.length > 0) read[argument.name] = taken;
     left = left.slice(taken.length);
   }
-  if (left.length > 0) throw new UsageError(`unexpected argument "${left[0]}"`);
-  return read;
+  const [extra] = left;
+  if (extra === undefined) return read;
+  // A log may keep what is said here.
+  throw new UsageError(
+    withoutKeyLike(extra) === extra
+      ? `unexpected argument "${extra}"`
+      : `${NO_KEYS}: a command that needs one reads it from stdin`,
+  );
 };
 
 export const shownArgument = ({ name, isOptional, isMany }: Argument): string => {

@@ -5,9 +5,9 @@
 export const isSendableKey = (key: string): boolean => /^[\x21-\x7e]+$/.test(key);
 export const UNSENDABLE_KEY = "contains characters that no key has: copy it again, whole and on one line";
 
-const KEY_LIKE = /\b(sk|gsk|xai|csk|hf|nvapi)[-_][\w*-]{4,}/g;
+const KEY_LIKE = /\b(sbx|sk|gsk|xai|csk|hf|nvapi)[-_][\w*-]{4,}/g;
 
-/** Without what looks like a provider's key: some quote a part of it. */
+/** Without what looks like a key of this service or of a provider: some quote a part of it. */
 export const withoutKeyLike = (text: string): string => text.replace(KEY_LIKE, "[key]");
 
 /** A shorter secret is only searched in plain form: any text contains its encoded forms. */

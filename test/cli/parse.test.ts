@@ -56,6 +56,7 @@ describe("the command line", () => {
     [["killswitch", "--json"], 'a word is missing after "killswitch": on, off, status'],
     [["run"], "<prompt> is missing"],
     [["run", "a", "b"], 'unexpected argument "b"'],
+    [["login", "http://x", "sbx_not_a_key"], "keys are never arguments: a command that needs one reads it from stdin"],
     [["run", "a", "--modle", "x"], "there is no flag --modle; did you mean --model?"],
     [["run", "a", "--model"], "--model needs a value: --model <name>"],
     [["run", "a", "--wait=yes"], "--wait takes no value"],
