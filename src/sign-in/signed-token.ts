@@ -95,8 +95,7 @@ export const verifyToken = async (
     .catch((error: unknown) => {
       throw explained(error);
     });
-  if (payload.iat !== undefined && payload.iat > nowAt / 1000 + CLOCK_TOLERANCE_SECONDS)
-    throw new IdentityError("the token is from the future: a clock is wrong");
+  if (payload.iat !== undefined && payload.iat > nowAt / 1000 + CLOCK_TOLERANCE_SECONDS) throw fromTheFuture();
   if (typeof payload.sub !== "string" || payload.sub === "")
     throw new IdentityError("the token names nobody: its sub is empty");
   if (payload.sub.length > MAX_SUBJECT_CHARS)
@@ -104,11 +103,18 @@ export const verifyToken = async (
   return payload as JWTPayload & { sub: string };
 };
 
+const fromTheFuture = (): IdentityError => new IdentityError("the token is from the future: a clock is wrong");
+
 const explained = (error: unknown): IdentityError => {
   if (error instanceof IdentityError) return error;
   if (error instanceof errors.JWTExpired) return new IdentityError("the token has expired");
-  if (error instanceof errors.JWTClaimValidationFailed)
-    return new IdentityError(`the token's ${error.claim} is not the expected one`);
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const { claim, reason } = error;
+    if (claim === "nbf" && reason === "check_failed") return fromTheFuture();
+    return new IdentityError(
+      reason === "missing" ? `the token has no ${claim}` : `the token's ${claim} is not the expected one`,
+    );
+  }
   if (error instanceof errors.JWKSNoMatchingKey)
     return new IdentityError("the token was signed with a key that the identity provider does not publish");
   if (error instanceof errors.JOSEAlgNotAllowed) return new IdentityError("the token's algorithm is not allowed");
