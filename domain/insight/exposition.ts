@@ -17,6 +17,31 @@ export interface Metric {
   readonly joins?: "highest" | "lowest";
 }
 
+type Joins = Metric["joins"];
+
+const metricOf =
+  (type: "gauge" | "counter", joins?: Joins) =>
+  (name: string, help: string, samples: readonly (readonly [labels: Labels, value: number])[]): Metric => ({
+    name,
+    help,
+    type,
+    samples: samples.map(([labels, value]) => ["", labels, value]),
+    ...(joins === undefined ? {} : { joins }),
+  });
+
+export const counter = metricOf("counter");
+export const gauge = metricOf("gauge");
+/** Of several tenants or groups that one counts, not the sum. */
+export const highest = metricOf("gauge", "highest");
+export const lowest = metricOf("gauge", "lowest");
+
+export const histogram = (name: string, help: string, samples: Metric["samples"]): Metric => ({
+  name,
+  help,
+  type: "histogram",
+  samples,
+});
+
 const escaped = (value: string): string =>
   value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 
@@ -32,7 +57,7 @@ const textOf = ({ name, help, type, samples }: Metric): string =>
 
 export const exposition = (metrics: readonly Metric[]): string => `${metrics.map(textOf).join("\n")}\n`;
 
-const joined = (joins: Metric["joins"], one: number, other: number): number => {
+const joined = (joins: Joins, one: number, other: number): number => {
   if (joins === "highest") return Math.max(one, other);
   return joins === "lowest" ? Math.min(one, other) : one + other;
 };

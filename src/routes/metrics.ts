@@ -1,7 +1,13 @@
 // Prometheus metrics: of a tenant, with one of its keys; of the whole deployment, with the root key.
 
 import * as z from "zod";
-import { deploymentMetrics, exposition, type Metric, type TenantMetrics } from "../../domain/insight/exposition.ts";
+import {
+  deploymentMetrics,
+  exposition,
+  gauge,
+  type Metric,
+  type TenantMetrics,
+} from "../../domain/insight/exposition.ts";
 import { bindingOf, type DatabaseUse } from "../../domain/tenant/tenant-database.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Env } from "../env.ts";
@@ -20,36 +26,31 @@ const READ_AT_A_TIME = 20;
 /** A monitor waits ten seconds. */
 const READ_WITHIN_MS = 8_000;
 
-const gauge = (name: string, help: string, value: number): Metric => ({
-  name,
-  help,
-  type: "gauge",
-  samples: [["", {}, value]],
-});
-
 const diskMetrics = ({ HOME: home }: Env): Metric[] => {
   const disk = home?.disk();
   if (disk === undefined) return [];
   return [
-    gauge("signalbox_disk_free_bytes", "Free space on the disk that holds the data.", disk.freeBytes),
-    gauge(
-      "signalbox_disk_full",
-      "Whether new jobs are refused because the disk is full.",
-      disk.state === "full" ? 1 : 0,
-    ),
+    gauge("signalbox_disk_free_bytes", "Free space on the disk that holds the data.", [[{}, disk.freeBytes]]),
+    gauge("signalbox_disk_full", "Whether new jobs are refused because the disk is full.", [
+      [{}, disk.state === "full" ? 1 : 0],
+    ]),
   ];
 };
 
 const databaseMetrics = (uses: readonly DatabaseUse[]): Metric[] => {
-  const metric = (name: string, help: string, value: (use: DatabaseUse) => number): Metric => ({
-    name,
-    help,
-    type: "gauge",
-    samples: uses.map((use) => ["", { database: bindingOf(use.number) }, value(use)]),
-  });
+  const eachOf = (value: (use: DatabaseUse) => number) =>
+    uses.map((use) => [{ database: bindingOf(use.number) }, value(use)] as const);
   return [
-    metric("signalbox_history_bytes", "Size of each history database.", ({ bytes }) => bytes),
-    metric("signalbox_history_tenants", "Tenants whose history is in each database.", ({ tenants }) => tenants),
+    gauge(
+      "signalbox_history_bytes",
+      "Size of each history database.",
+      eachOf(({ bytes }) => bytes),
+    ),
+    gauge(
+      "signalbox_history_tenants",
+      "Tenants whose history is in each database.",
+      eachOf(({ tenants }) => tenants),
+    ),
   ];
 };
 
@@ -107,8 +108,8 @@ const ofDeployment = endpoint({ ...PLACE, needs: "root", summary: SUMMARY, answe
   const [{ tenants, total }, uses] = await Promise.all([busyTenants(c.env, MAX_READ_TENANTS), databaseUses(c.env)]);
   const read = await readAll(c.env, tenants);
   const counts = [
-    gauge("signalbox_tenants", "Tenants that are served here.", total),
-    gauge("signalbox_tenants_unread", "Tenants that the other metrics leave out.", total - read.length),
+    gauge("signalbox_tenants", "Tenants that are served here.", [[{}, total]]),
+    gauge("signalbox_tenants_unread", "Tenants that the other metrics leave out.", [[{}, total - read.length]]),
     ...databaseMetrics(uses),
   ];
   return respond(c, exposition([...deploymentMetrics(read, MAX_NAMED_TENANTS), ...counts, ...diskMetrics(c.env)]));

@@ -3,7 +3,16 @@
 
 import { WORKER_STATUSES } from "../../../domain/fleet/worker.ts";
 import { isInState } from "../../../domain/fleet/worker-state.ts";
-import { exposition, folded, type Metric } from "../../../domain/insight/exposition.ts";
+import {
+  counter,
+  exposition,
+  folded,
+  gauge,
+  highest,
+  histogram,
+  lowest,
+  type Metric,
+} from "../../../domain/insight/exposition.ts";
 import { MEASURES, type Measure } from "../../../domain/insight/latency.ts";
 import { usdFromNano } from "../../../domain/money/price.ts";
 import { JOB_STATUSES } from "../../../domain/words/job-status.ts";
@@ -59,28 +68,28 @@ const queueMetrics = (turn: Turn): Metric[] => {
     gauge(
       "signalbox_queue_waiting",
       "Jobs that wait and may run now, by what they ask for.",
-      models.map(({ labels, waiting }) => ["", labels, waiting] as const),
+      models.map(({ labels, waiting }) => [labels, waiting] as const),
     ),
     highest(
       "signalbox_queue_oldest_seconds",
       "Age of the oldest job that waits, by what it asks for.",
-      models.map(({ labels, oldest }) => ["", labels, oldest] as const),
+      models.map(({ labels, oldest }) => [labels, oldest] as const),
     ),
     gauge(
       "signalbox_queue_depth",
       "Jobs that wait and may run now, by requirement group.",
-      asked.map(({ labels, waiting }) => ["", labels, waiting] as const),
+      asked.map(({ labels, waiting }) => [labels, waiting] as const),
     ),
     highest(
       "signalbox_queue_oldest_age_seconds",
       "Age of the oldest job of each requirement group.",
-      asked.map(({ labels, oldest }) => ["", labels, oldest] as const),
+      asked.map(({ labels, oldest }) => [labels, oldest] as const),
     ),
-    gauge("signalbox_queue_jobs", "Jobs that wait and may run now.", [["", {}, queue.count]]),
+    gauge("signalbox_queue_jobs", "Jobs that wait and may run now.", [[{}, queue.count]]),
     counter(
       "signalbox_jobs_total",
       "Jobs that reached a status.",
-      JOB_STATUSES.map((status) => ["", { status }, counters.jobsByStatus[status]] as const),
+      JOB_STATUSES.map((status) => [{ status }, counters.jobsByStatus[status]] as const),
     ),
     histogram(
       "signalbox_assignment_latency_seconds",
@@ -117,14 +126,14 @@ const doorMetrics = (turn: Turn): Metric[] => {
       "Time from the first output of a stream to its end.",
       counters.streamDuration.samples(),
     ),
-    gauge("signalbox_streams_open", "Streams in progress.", [["", {}, turn.memory.openStreams]]),
+    gauge("signalbox_streams_open", "Streams in progress.", [[{}, turn.memory.openStreams]]),
     counter("signalbox_streams_abandoned_total", "Streamed answers whose client left or read too slowly.", [
-      ["", {}, counters.streamsAbandoned],
+      [{}, counters.streamsAbandoned],
     ]),
     counter(
       "signalbox_affinity_total",
       "Requests of a conversation, by whether they went to the worker of the previous turn.",
-      (["hit", "miss"] as const).map((outcome) => ["", { outcome }, counters.affinity[outcome]] as const),
+      (["hit", "miss"] as const).map((outcome) => [{ outcome }, counters.affinity[outcome]] as const),
     ),
   ];
 };
@@ -143,12 +152,12 @@ const fleetMetrics = (turn: Turn): Metric[] => {
     gauge(
       "signalbox_workers",
       "Registered workers by derived status.",
-      WORKER_STATUSES.map((status) => ["", { status }, byStatus.get(status) ?? 0] as const),
+      WORKER_STATUSES.map((status) => [{ status }, byStatus.get(status) ?? 0] as const),
     ),
     gauge("signalbox_workers_paused", "Workers that are there and get no new jobs because they are paused.", [
-      ["", {}, paused],
+      [{}, paused],
     ]),
-    gauge("signalbox_leases", "Jobs assigned or running.", [["", {}, load]]),
+    gauge("signalbox_leases", "Jobs assigned or running.", [[{}, load]]),
   ];
 };
 
@@ -160,28 +169,28 @@ const providerMetrics = (turn: Turn): Metric[] => {
       "signalbox_attempts_total",
       "Attempts whose end was reported, by provider, model and outcome.",
       labelled.flatMap(({ tally, labels }) =>
-        (["completed", "failed"] as const).map((outcome) => ["", { ...labels, outcome }, tally[outcome]] as const),
+        (["completed", "failed"] as const).map((outcome) => [{ ...labels, outcome }, tally[outcome]] as const),
       ),
     ),
     counter(
       "signalbox_attempt_errors_total",
       "Failed attempts by provider, model and error code.",
       labelled.flatMap(({ tally, labels }) =>
-        Object.entries(tally.errors).map(([code, count]) => ["", { ...labels, code }, count] as const),
+        Object.entries(tally.errors).map(([code, count]) => [{ ...labels, code }, count] as const),
       ),
     ),
     counter(
       "signalbox_tokens_total",
       "Tokens of attempts, by provider, model and kind.",
       labelled.flatMap(({ tally, labels }) => [
-        ["", { ...labels, kind: "input" }, tally.inputTokens] as const,
-        ["", { ...labels, kind: "output" }, tally.outputTokens] as const,
+        [{ ...labels, kind: "input" }, tally.inputTokens] as const,
+        [{ ...labels, kind: "output" }, tally.outputTokens] as const,
       ]),
     ),
     counter(
       "signalbox_cost_usd_total",
       "Cost of attempts by provider and model; attempts of unknown cost are not included.",
-      labelled.map(({ tally, labels }) => ["", labels, usdFromNano(tally.nanoUsd)] as const),
+      labelled.map(({ tally, labels }) => [labels, usdFromNano(tally.nanoUsd)] as const),
     ),
     ...MEASURES.map((measure): Metric => measuredMetric(measure, labelled)),
     histogram(
@@ -238,12 +247,12 @@ const budgetMetrics = (turn: Turn): Metric[] => {
     lowest(
       "signalbox_budget_left_usd",
       "Remaining amount of each configured budget; without a provider, of the tenant's.",
-      limited.map(({ labels, left }) => ["", labels, left] as const),
+      limited.map(({ labels, left }) => [labels, left] as const),
     ),
     lowest(
       "signalbox_budget_left_ratio",
       "The share of each configured budget that remains, from 0 to 1.",
-      limited.map(({ labels, left, limit }) => ["", labels, limit === 0 ? 0 : left / limit] as const),
+      limited.map(({ labels, left, limit }) => [labels, limit === 0 ? 0 : left / limit] as const),
     ),
   ];
 };
@@ -251,46 +260,30 @@ const budgetMetrics = (turn: Turn): Metric[] => {
 const tenantMetrics = (turn: Turn): Metric[] => {
   const oldestAt = turn.store.outbox.oldestAt();
   return [
-    gauge("signalbox_outbox_rows", "Changes that are not in history yet.", [["", {}, turn.store.outbox.count()]]),
+    gauge("signalbox_outbox_rows", "Changes that are not in history yet.", [[{}, turn.store.outbox.count()]]),
     highest("signalbox_outbox_oldest_age_seconds", "Age of the oldest change that is not in history yet.", [
-      ["", {}, oldestAt === null ? 0 : (turn.nowAt - oldestAt) / 1000],
+      [{}, oldestAt === null ? 0 : (turn.nowAt - oldestAt) / 1000],
     ]),
     highest(
       "signalbox_storage_used_ratio",
       "Of each bound of storage, the share that is used, from 0 to 1.",
-      storageShares(turn).map(({ place, share }) => ["", { place }, share] as const),
+      storageShares(turn).map(({ place, share }) => [{ place }, share] as const),
     ),
     highest("signalbox_archive_failing", "Whether the archive takes no jobs, so that old ones stay in history.", [
-      ["", {}, turn.memory.isArchiveFailing ? 1 : 0],
+      [{}, turn.memory.isArchiveFailing ? 1 : 0],
     ]),
     counter(
       "signalbox_rows_written_total",
       "Rows and index entries written, which Cloudflare charges for, since the tenant's object woke.",
-      Object.entries(turn.store.written).map(([place, count]) => ["", { place }, count] as const),
+      Object.entries(turn.store.written).map(([place, count]) => [{ place }, count] as const),
     ),
     counter(
       "signalbox_sweep_failures_total",
       "Failed periodic tasks, since the tenant's object woke.",
-      [...turn.memory.counters.sweepFailures].map(([row, count]) => ["", { row }, count] as const),
+      [...turn.memory.counters.sweepFailures].map(([row, count]) => [{ row }, count] as const),
     ),
     highest("signalbox_killswitch_level", "Killswitch level: 0 is off, 4 is a full halt.", [
-      ["", {}, turn.memory.killswitch.level],
+      [{}, turn.memory.killswitch.level],
     ]),
   ];
 };
-
-const metricOf =
-  (type: Metric["type"]) =>
-  (name: string, help: string, samples: Metric["samples"]): Metric => ({ name, help, type, samples });
-
-const counter = metricOf("counter");
-const gauge = metricOf("gauge");
-const histogram = metricOf("histogram");
-
-/** Of several tenants or groups that one counts, not the sum. */
-const joining =
-  (joins: "highest" | "lowest") =>
-  (name: string, help: string, samples: Metric["samples"]): Metric => ({ ...gauge(name, help, samples), joins });
-
-const highest = joining("highest");
-const lowest = joining("lowest");
