@@ -71,7 +71,9 @@ const withoutUnpriced = (models: readonly ModelText[]): ModelText[] => {
 
 const modelText = ({ match, prices }: ModelInfo): ModelText => {
   const list = Array.isArray(prices) ? prices : [{ prices }];
-  const words = matchOf(match).map((one) => (typeof one === "string" ? one : one.join("&")));
+  const told = matchOf(match).map((one) => (typeof one === "string" ? one : one.join("&")));
+  // In lower case some are the same.
+  const words = [...new Set(told)];
   const rates = list.map(({ constraint, prices }) => JSON.stringify(ratesOf(prices, constraint)));
   const text = words.join(" ");
   if (text.split(" ").length !== words.length) throw new Error(`a blank inside a word: ${text}`);
