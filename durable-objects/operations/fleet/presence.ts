@@ -252,11 +252,14 @@ export const wakeClaims = (turn: Turn, keyId: string): void => {
     if (worker.keyId === keyId) turn.effects.wokenWorkers.add(worker.instance);
 };
 
-/** A key was revoked or suspended, or a person blocked: workers that last reported with it get no new job. */
+/**
+ * A key was revoked or suspended, or a person blocked: workers that last reported with it get no new job, also before
+ * their sockets, which end for it, are closed.
+ */
 export const lockOut = (turn: Turn, keyId: string): void => {
   for (const { worker } of turn.memory.fleet.members()) {
     if (worker.keyId !== keyId) continue;
-    turn.memory.fleet.noteReach(worker.instance, { isLockedOut: true });
+    turn.memory.fleet.noteReach(worker.instance, { isConnected: false, isLockedOut: true });
     noteGone(turn, worker.instance);
   }
 };
