@@ -2,7 +2,7 @@
 // or if a repetition is harmless. Invariant: a repetition has the same idempotency key, so that it takes effect once.
 
 import { isAddress, NOT_AN_ADDRESS } from "../text/address.ts";
-import { parseJson } from "../text/json-object.ts";
+import { isObject, parseJson } from "../text/json-object.ts";
 import { randomHex } from "../text/random-hex.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../text/secret-text.ts";
 import { ApiProblem, problemOf } from "./problem.ts";
@@ -252,7 +252,7 @@ export class Transport {
   async jsonWithTag<Content>(call: Call): Promise<Tagged<Content>> {
     const { answer, text } = await this.#whole(call);
     const content = parseJson(text);
-    if (typeof content !== "object" || content === null) throw notAs("JSON", call, answer);
+    if (!isObject(content)) throw notAs("JSON", call, answer);
     return { content: content as Content, etag: answer.headers.get("etag") };
   }
 

@@ -332,8 +332,8 @@ it.each(["null", "[]", '{"name": "another service"}'])(
   async (answer) => {
     const url = await serve((_request, response) => response.setHeader("content-type", "application/json").end(answer));
     const { child, said, ended } = start(["doctor"], { SERVICE_API_URL: url });
-    const says = `address\tWRONG\t${url} is not Signalbox's address: its /health names no version\n`;
-    expect([await text(child.stdout), said.err, await ended]).toEqual([says, "", 1]);
+    const says = `address\tWRONG\t${url} is not Signalbox's address: `;
+    expect([(await text(child.stdout)).indexOf(says), said.err, await ended]).toEqual([0, "", 1]);
   },
   TIMEOUT_MS,
 );
