@@ -24,6 +24,8 @@ const LINKED = [
   "package.json",
 ];
 const DATABASE_ID = "11111111-2222-3333-4444-555555555555";
+/** Some deploys one after the other, each of dozens of processes. */
+const SLOW_MS = 120_000;
 
 /** Records each call with its secrets file and the kept root key; fails at the step it is told. */
 const WRANGLER = `#!/usr/bin/env node
@@ -130,7 +132,9 @@ describe("a first deploy", () => {
     expect(readFileSync(path.join(folder.path, "wrangler.toml"), "utf8")).toContain(DATABASE_ID);
   });
 
-  it("whose upload fails, though it may have arrived, loses nothing: the next one takes the same key", () => {
+  it("whose upload fails, though it may have arrived, loses nothing: the next one takes the same key", {
+    timeout: SLOW_MS,
+  }, () => {
     const failed = deploy({ FAKE_FAILS: "deploy" });
     expect([failed.status, failed.said]).toEqual([1, expect.stringContaining("the steps after it were not run")]);
     const sent = failed.calls.at(-1)?.secrets;
@@ -195,7 +199,7 @@ describe("several history databases", () => {
   const toml = () => readFileSync(path.join(folder.path, "wrangler.toml"), "utf8");
   const bindings = () => [...toml().matchAll(/^binding = "(DB.*)"\ndatabase_name = "(.*)"\ndatabase_id = "(.*)"/gm)];
 
-  it("are made once, named in wrangler.toml, and each migrated before the upload", async () => {
+  it("are made once, named in wrangler.toml, and each migrated before the upload", { timeout: SLOW_MS }, async () => {
     const { status, calls } = deploy({}, "--databases", "3");
     expect(status).toBe(0);
     expect(bindings().map(([, ...block]) => block)).toEqual([
