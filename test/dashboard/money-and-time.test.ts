@@ -92,7 +92,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     // Several stand in a row, so that the table of who spent it is not far down.
     const topOf = async (provider: string) =>
       (await page.getByRole("region", { name: `Budget of ${provider}` }).boundingBox())?.y;
-    expect(await topOf("spare")).toBe(await topOf("paid"));
+    await expect.poll(async () => ((await topOf("spare")) ?? 0) - ((await topOf("paid")) ?? 1)).toBe(0);
     await page.getByRole("link", { name: "2 jobs that wait ask for it." }).click();
     await page.getByRole("link", { name: "two", exact: true }).waitFor();
     await page.goto(`${world.server.url}/#/`);
