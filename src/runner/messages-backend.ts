@@ -11,6 +11,7 @@ import type { Answering, Backend } from "../../worker/calls/backend.ts";
 import { type ChatBody, unsupportedInput } from "../../worker/calls/chat-body.ts";
 import { type Exchange, exchange, type Way } from "../../worker/calls/exchange.ts";
 import { classifyFailure } from "../../worker/calls/failure.ts";
+import { inlineImage } from "../../worker/calls/inline-image.ts";
 import { requestFailure } from "../../worker/calls/request-failure.ts";
 import { failed, type Outcome } from "../../worker/calls/runtime.ts";
 
@@ -93,8 +94,8 @@ const blocksOf = (content: unknown): JsonObject[] | null => {
   if (!Array.isArray(content)) return null;
   const blocks = content.map(objectOf).map(({ type, text, image_url }): JsonObject | null => {
     if (type === "text") return { type, text };
-    const [, media_type, data] = /^data:([^;,]+);base64,(.*)$/s.exec(String(objectOf(image_url).url)) ?? [];
-    return data === undefined ? null : { type: "image", source: { type: "base64", media_type, data } };
+    const image = inlineImage(String(objectOf(image_url).url));
+    return image && { type: "image", source: { type: "base64", media_type: image.type, data: image.data } };
   });
   return blocks.every((block) => block !== null) ? blocks : null;
 };

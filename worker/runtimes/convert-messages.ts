@@ -1,6 +1,7 @@
 // Converts the turns of an OpenAI chat to the prompt of another kind of model. Pure.
 
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
+import { inlineImage } from "../calls/inline-image.ts";
 import { type CallOptions, CannotCarry } from "./convertible.ts";
 
 type Message = CallOptions["prompt"][number];
@@ -53,10 +54,8 @@ const userPart = ({ type, text, image_url }: JsonObject, index: number): UserPar
   if (type !== "image_url" || typeof url !== "string") {
     throw cannot(index, `has a part of type "${String(type)}", which is not supported`);
   }
-  const inline = /^data:(image\/[\w.+-]+);base64,/.exec(url);
-  if (inline?.[1] !== undefined) {
-    return { type: "file", mediaType: inline[1], data: { type: "data", data: url.slice(inline[0].length) } };
-  }
+  const inline = inlineImage(url);
+  if (inline !== null) return { type: "file", mediaType: inline.type, data: { type: "data", data: inline.data } };
   if (!URL.canParse(url)) throw cannot(index, "has an image with an invalid address");
   return { type: "file", mediaType: "image/*", data: { type: "url", url: new URL(url) } };
 };
