@@ -8,8 +8,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
 COPY . .
-RUN node --disable-warning=ExperimentalWarning scripts/build.ts \
- && node --disable-warning=ExperimentalWarning self-host/build/ready.ts
+RUN node --disable-warning=ExperimentalWarning scripts/build.ts
 
 FROM node:22-bookworm-slim AS modules
 WORKDIR /app
@@ -25,16 +24,7 @@ WORKDIR /app
 COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json package-lock.json wrangler.toml ./
-COPY contract contract
-COPY domain domain
-COPY durable-objects durable-objects
-COPY log log
-COPY migrations migrations
-COPY providers providers
-COPY scripts scripts
-COPY self-host self-host
-COPY src src
-COPY worker worker
+COPY self-host/migration-worker.js self-host/
 ENV NODE_ENV=production HOME=/tmp SERVICE_HOST=0.0.0.0 SERVICE_DATA_DIR=/data PORT=8787
 USER 65532:65532
 VOLUME /data
@@ -42,7 +32,7 @@ EXPOSE 8787
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "scripts/start.ts"]
+ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "dist/server/start.js"]
 CMD ["--no-worker"]
 
 # Only the package that the coordinator serves.

@@ -25,7 +25,7 @@ export const startSignalbox = async (
   const chosen = port ?? (await freePort());
   return startProcess({
     command: process.execPath,
-    args: ["scripts/start.ts", "--no-worker", ...args],
+    args: ["--disable-warning=ExperimentalWarning", "dist/server/start.js", "--no-worker", ...args],
     cwd: ROOT,
     port: chosen,
     env: {

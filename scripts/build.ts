@@ -1,22 +1,31 @@
 // Builds everything that serving, deploying and testing need: the dashboard, the packages, then the bundle that
-// contains them.
+// contains them; and what serves them on this machine.
 
-import { ensureDashboard } from "../self-host/build/dashboard.ts";
-import { ensurePackage } from "../self-host/build/package.ts";
-import { loadProject } from "../self-host/build/project.ts";
-import { canBuild } from "../self-host/build/stamp.ts";
-import { ensureWheel } from "../self-host/build/wheel.ts";
-import { ensureWorkerBundle } from "../self-host/build/worker-bundle.ts";
+import { DASHBOARD, ensureDashboard } from "../self-host/build/dashboard.ts";
+import { ensurePackage, PACKAGE } from "../self-host/build/package.ts";
+import { loadProject, PROJECT } from "../self-host/build/project.ts";
+import { ensureServer, SERVER } from "../self-host/build/server-bundle.ts";
+import { ensureWheel, PYTHON_PACKAGE } from "../self-host/build/wheel.ts";
+import { EDGE_WORKER, ensureWorkerBundle } from "../self-host/build/worker-bundle.ts";
 import { runScript } from "../self-host/exit-error.ts";
 import { ROOT } from "../self-host/run-command.ts";
+import { markBuilt, seenIn } from "./built.mjs";
 import { withLock } from "./lock.mjs";
+
+const STEPS = [PROJECT, DASHBOARD, PACKAGE, PYTHON_PACKAGE, EDGE_WORKER, SERVER];
 
 /**
  * Builds what has changed; calls `onBuilt` with each part that was built. One process of this checkout at a time,
  * because two would write into each other's files.
  */
 export const buildAll = (onBuilt: (part: string) => void = () => {}): Promise<void> =>
-  canBuild() ? withLock("build", ROOT, () => buildEach(onBuilt)) : buildEach(onBuilt);
+  withLock("build", ROOT, async () => {
+    const products = STEPS.map(({ product }) => product);
+    const inputs = [...new Set(STEPS.flatMap((step) => step.inputs))];
+    const seen = seenIn(ROOT, inputs);
+    await buildEach(onBuilt);
+    markBuilt(ROOT, { products, inputs, seen });
+  });
 
 const buildEach = async (onBuilt: (part: string) => void): Promise<void> => {
   await loadProject();
@@ -25,6 +34,7 @@ const buildEach = async (onBuilt: (part: string) => void): Promise<void> => {
   if (await ensurePackage()) onBuilt("package for workers and clients");
   if (await ensureWheel()) onBuilt("package for Python");
   if (await ensureWorkerBundle()) onBuilt("edge worker");
+  if (await ensureServer()) onBuilt("server");
 };
 
 if (import.meta.main) {

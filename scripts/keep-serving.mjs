@@ -7,6 +7,10 @@ const LONGEST_PAUSE_MS = 10_000;
 const WELL_AFTER_MS = 10_000;
 
 export const isServer = (target) => target === "scripts/start.ts";
+/** The benchmark does. */
+export const startsServers = (target) => target === "bench/main.ts";
+/** What is run for a server (`self-host/build/server-bundle.ts`). */
+export const SERVER = "dist/server/start.js";
 
 const described = (code, signal) => (signal ? `was ended by ${signal}` : `exited with code ${code}`);
 

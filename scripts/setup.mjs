@@ -1,5 +1,6 @@
 // The start of every npm script: `node scripts/setup.mjs <target.ts> [arguments]`. Installs what package-lock.json
-// names if node_modules is missing or older, then runs the target on the pinned Node, with the target's exit code.
+// names if node_modules is missing or older, then runs the target on the pinned Node, with the target's exit code. A
+// server is run from its bundle, after what has changed is built.
 // Plain JavaScript, because the machine's Node may be too old to strip types. Invariant: if the process that started
 // this is killed, so is what this started; nothing keeps a port.
 
@@ -8,7 +9,8 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import path from "node:path";
-import { isServer, Lives } from "./keep-serving.mjs";
+import { isBuilt } from "./built.mjs";
+import { isServer, Lives, SERVER, startsServers } from "./keep-serving.mjs";
 import { withLock } from "./lock.mjs";
 import { USAGE } from "./usage.mjs";
 
@@ -159,44 +161,78 @@ function guardAgainstOrphaning(child) {
   child.on("exit", () => guard.kill("SIGKILL"));
 }
 
-function run(node, target, args) {
-  const env = { ...process.env, PATH: `${BIN}${path.delimiter}${process.env.PATH ?? ""}` };
-  const command = ["--disable-warning=ExperimentalWarning", path.resolve(ROOT, target), ...args];
-  const stdio = ["inherit", "inherit", "inherit", ...(isServer(target) ? ["ipc"] : [])];
-  const lives = new Lives();
-  let isStopping = false;
-  let child;
-  const begin = () => {
-    child = spawn(node, command, { stdio, env: { ...env, ...lives.begin() } });
-    child.on("message", (message) => lives.hear(message));
+/** Runs one program after another. Signals go to the one that runs, and nothing begins after one. */
+class Running {
+  #child;
+  isStopping = false;
+
+  constructor() {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => this.stop(signal));
+    if (process.env.npm_lifecycle_event !== undefined) followNpm((signal) => this.stop(signal));
+  }
+
+  stop(signal) {
+    this.isStopping = true;
+    if (this.#child === undefined) process.exit(0);
+    this.#child.kill(signal);
+  }
+
+  /** Starts a program; `onExit` gets its code or signal. */
+  start(node, program, args, { env, stdio, onMessage }, onExit) {
+    const child = spawn(node, ["--disable-warning=ExperimentalWarning", path.resolve(ROOT, program), ...args], {
+      stdio,
+      env,
+    });
+    this.#child = child;
+    if (onMessage) child.on("message", onMessage);
     child.on("error", (error) => {
-      console.error(`${target} could not be started: ${error.message}`);
+      console.error(`${program} could not be started: ${error.message}`);
       process.exit(1);
     });
     child.on("exit", (code, signal) => {
-      const pauseMs = isStopping ? null : lives.pauseAfter(code, signal);
-      if (pauseMs === null) process.exit(code ?? 128 + (constants.signals[signal] ?? 0));
-      child = undefined;
-      setTimeout(begin, pauseMs);
+      this.#child = undefined;
+      onExit(code, signal);
     });
     if (child.pid !== undefined) guardAgainstOrphaning(child);
+  }
+}
+
+const INHERITED = ["inherit", "inherit", "inherit"];
+const exitCodeOf = (code, signal) => code ?? 128 + (constants.signals[signal] ?? 0);
+
+function run(node, target, args) {
+  const env = { ...process.env, PATH: `${BIN}${path.delimiter}${process.env.PATH ?? ""}` };
+  const running = new Running();
+  const runOnce = (program, programArgs, onSuccess) =>
+    running.start(node, program, programArgs, { env, stdio: INHERITED }, (code, signal) => {
+      if (code === 0 && onSuccess !== undefined && !running.isStopping) onSuccess();
+      else process.exit(exitCodeOf(code, signal));
+    });
+  const lives = new Lives();
+  const serve = () => {
+    const life = {
+      env: { ...env, ...lives.begin() },
+      stdio: [...INHERITED, "ipc"],
+      onMessage: (message) => lives.hear(message),
+    };
+    running.start(node, SERVER, args, life, (code, signal) => {
+      const pauseMs = running.isStopping ? null : lives.pauseAfter(code, signal);
+      if (pauseMs === null) process.exit(exitCodeOf(code, signal));
+      setTimeout(serve, pauseMs);
+    });
   };
-  const stop = (signal) => {
-    isStopping = true;
-    if (child === undefined) process.exit(0);
-    child.kill(signal);
-  };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => stop(signal));
-  begin();
-  if (process.env.npm_lifecycle_event !== undefined) followNpm(stop);
+  const begin = isServer(target) && !isHelpAsked ? serve : () => runOnce(target, args);
+  if ((begin === serve || startsServers(target)) && !isBuilt(ROOT)) runOnce("scripts/build.ts", [], begin);
+  else begin();
 }
 
 const [target, ...args] = process.argv.slice(2);
+const isHelpAsked = args.some((one) => one === "--help" || one === "-h");
 if (!target) {
   console.error("Usage: node scripts/setup.mjs <script.ts> [arguments]");
   process.exit(2);
 }
-if (args.some((one) => one === "--help" || one === "-h") && Object.hasOwn(USAGE, target)) {
+if (isHelpAsked && Object.hasOwn(USAGE, target)) {
   console.log(USAGE[target]);
   process.exit(0);
 }

@@ -9,10 +9,10 @@ import { configText, embed, record } from "./config/capnp-text.ts";
 import { databaseBinding, databaseServices, service } from "./config/serving-config.ts";
 import type { DataDir } from "./data/data-dir.ts";
 import { ExitError } from "./exit-error.ts";
-import { runCommand } from "./run-command.ts";
+import { ROOT, runCommand } from "./run-command.ts";
 
 export const applyMigrations = async (project: Project, dir: DataDir): Promise<void> => {
-  copyFileSync(path.join(import.meta.dirname, "migration-worker.js"), dir.migrationWorker);
+  copyFileSync(path.join(ROOT, "self-host/migration-worker.js"), dir.migrationWorker);
   const worker = service("migrations", {
     modules: [record({ name: "worker.js", esModule: embed(path.basename(dir.migrationWorker)) })],
     compatibilityDate: project.compatibilityDate,

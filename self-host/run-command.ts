@@ -1,9 +1,14 @@
 // Child commands of the scripts: started in the checkout's root, with the project's own tools first on the PATH.
 
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import path from "node:path";
 
-export const ROOT = path.resolve(import.meta.dirname, "..");
+const isRoot = (folder: string): boolean => existsSync(path.join(folder, "wrangler.toml"));
+
+/** The checkout: what is built of the sources lies deeper in it than they do. */
+export const ROOT: string =
+  ["..", "../.."].map((way) => path.resolve(import.meta.dirname, way)).find(isRoot) ?? process.cwd();
 const BIN = path.join(ROOT, "node_modules", ".bin");
 
 export interface CommandOptions {

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { ExitError } from "../exit-error.ts";
 import { ROOT, runCommand } from "../run-command.ts";
-import { buildIfChanged } from "./stamp.ts";
+import { DASHBOARD_DIRECTORY } from "./places.ts";
+import { buildIfChanged, type Step } from "./stamp.ts";
 
-export const DASHBOARD_DIRECTORY = "dist/dashboard";
 export const VITE_CONFIG = "dashboard/vite.config.ts";
 const PLACEHOLDER = `<!doctype html>
 <html lang="en">
@@ -15,13 +15,11 @@ const PLACEHOLDER = `<!doctype html>
 </html>
 `;
 
-export const DASHBOARD_INPUTS: readonly string[] = [
-  "dashboard",
-  "contract",
-  "domain",
-  "package-lock.json",
-  "tsconfig.base.json",
-];
+export const DASHBOARD: Step = {
+  stamp: "dist/dashboard.stamp",
+  product: `${DASHBOARD_DIRECTORY}/index.html`,
+  inputs: ["dashboard", "contract", "domain", "package-lock.json", "tsconfig.base.json"],
+};
 const VITE = ["build", "dashboard", "--config", VITE_CONFIG, "--outDir", `../${DASHBOARD_DIRECTORY}`];
 const VITE_BUILD = [...VITE, "--emptyOutDir"];
 /** It leaves the folder's other files, because the package for workers and clients is served from there, too. */
@@ -37,7 +35,4 @@ const buildDashboard = async (): Promise<void> => {
   if (code !== 0) throw new ExitError(`The dashboard build failed:\n${output}`);
 };
 
-export const ensureDashboard = (): Promise<boolean> => {
-  const product = `${DASHBOARD_DIRECTORY}/index.html`;
-  return buildIfChanged({ stamp: "dist/dashboard.stamp", product, inputs: DASHBOARD_INPUTS }, buildDashboard);
-};
+export const ensureDashboard = (): Promise<boolean> => buildIfChanged(DASHBOARD, buildDashboard);

@@ -10,6 +10,7 @@ import { ExitError } from "../exit-error.ts";
 import { filesBelow } from "../files-below.ts";
 import { ROOT } from "../run-command.ts";
 import { writePackageTypes } from "./package-types.ts";
+import { REQUIRE } from "./require-banner.ts";
 import { type TarFile, tarOf } from "./tar.ts";
 
 const MAX_PACKAGE_BYTES = 4 * 1024 * 1024;
@@ -40,13 +41,6 @@ Worker, command line and SDK of the Signalbox coordinator that served this packa
     npm install <coordinator>/signalbox.tgz   # import { Signalbox } from "signalbox"
                                               # import { serve } from "signalbox/worker"
 `;
-
-/**
- * CommonJS packages inside the bundle load Node's modules by `require`, for which any place will do: bundled again as
- * CommonJS, a module has no address.
- */
-const REQUIRE =
-  'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url ?? process.execPath);';
 
 /** Node prints the whole line that an error comes from. */
 const MAX_LINE_CHARS = 160;

@@ -1,31 +1,31 @@
-// The npm package `signalbox`, built when its sources have changed. The builder is loaded only then, because a
-// container with a ready package does not have it.
+// The npm package `signalbox`, built when its sources have changed. The builder is loaded only then, because it takes
+// long to load.
 
-import { DASHBOARD_DIRECTORY } from "./dashboard.ts";
-import { buildIfChanged } from "./stamp.ts";
+import { DASHBOARD_DIRECTORY, PACKAGE_DIRECTORY } from "./places.ts";
+import { buildIfChanged, type Step } from "./stamp.ts";
 
-/** What is in it, unpacked. */
-export const PACKAGE_DIRECTORY = "dist/package";
-/** In the dashboard's folder, so that it is a static asset both self-hosted and deployed. */
-const PACKAGE_FILE = `${DASHBOARD_DIRECTORY}/signalbox.tgz`;
-
-export const PACKAGE_INPUTS: readonly string[] = [
-  "cli",
-  "sdk",
-  "worker",
-  "contract",
-  "domain",
-  "log",
-  "providers",
-  "self-host/build",
-  "LICENSE",
-  "package.json",
-  "package-lock.json",
-  "tsconfig.base.json",
-];
+export const PACKAGE: Step = {
+  stamp: "dist/package.stamp",
+  // In the dashboard's folder, so that it is a static asset both self-hosted and deployed.
+  product: `${DASHBOARD_DIRECTORY}/signalbox.tgz`,
+  inputs: [
+    "cli",
+    "sdk",
+    "worker",
+    "contract",
+    "domain",
+    "log",
+    "providers",
+    "self-host/build",
+    "LICENSE",
+    "package.json",
+    "package-lock.json",
+    "tsconfig.base.json",
+  ],
+};
 
 export const ensurePackage = (): Promise<boolean> =>
-  buildIfChanged({ stamp: "dist/package.stamp", product: PACKAGE_FILE, inputs: PACKAGE_INPUTS }, async () => {
+  buildIfChanged(PACKAGE, async () => {
     const { makePackage } = await import("./make-package.ts");
-    await makePackage(PACKAGE_FILE, PACKAGE_DIRECTORY);
+    await makePackage(PACKAGE.product, PACKAGE_DIRECTORY);
   });

@@ -4,7 +4,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { ExitError } from "../exit-error.ts";
 import { filesBelow } from "../files-below.ts";
 import { ROOT } from "../run-command.ts";
 
@@ -26,24 +25,20 @@ const hashInputs = (places: readonly string[]): string => {
   return hash.digest("hex");
 };
 
-/** A container has a dist/ built elsewhere and no tools, so that dist/ is used unchanged. */
-export const canBuild = (): boolean => existsSync(path.join(ROOT, "node_modules", "wrangler"));
+/** One part of dist/; all places are relative to the root. */
+export interface Step {
+  readonly stamp: string;
+  /** A file that is there once it is built. */
+  readonly product: string;
+  readonly inputs: readonly string[];
+}
 
 /** Runs `work` unless inputs and product are unchanged since the last successful run. Returns true if it ran. */
-export const buildIfChanged = async (
-  step: { stamp: string; product: string; inputs: readonly string[] },
-  work: () => Promise<void>,
-): Promise<boolean> => {
-  const isThere = existsSync(path.join(ROOT, step.product));
-  if (isThere && !canBuild()) return false;
-  if (!canBuild()) {
-    throw new ExitError(
-      `${step.product} is missing, and its build tools are not installed: run npm install, or copy dist/ here.`,
-    );
-  }
+export const buildIfChanged = async (step: Step, work: () => Promise<void>): Promise<boolean> => {
   const stamp = path.join(ROOT, step.stamp);
   const hash = hashInputs(step.inputs);
-  const isFresh = isThere && existsSync(stamp) && readFileSync(stamp, "utf8") === hash;
+  const isFresh =
+    existsSync(path.join(ROOT, step.product)) && existsSync(stamp) && readFileSync(stamp, "utf8") === hash;
   if (isFresh) return false;
   rmSync(stamp, { force: true });
   await work();

@@ -8,11 +8,18 @@ import { VERSION } from "../../contract/words/version.ts";
 import { WHEEL_NAME } from "../../contract/words/wheel.ts";
 import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
-import { DASHBOARD_DIRECTORY } from "./dashboard.ts";
-import { buildIfChanged } from "./stamp.ts";
+import { DASHBOARD_DIRECTORY } from "./places.ts";
+import { buildIfChanged, type Step } from "./stamp.ts";
 import { type ZipFile, zipOf } from "./zip.ts";
 
 const SOURCE = "python/signalbox";
+
+export const PYTHON_PACKAGE: Step = {
+  stamp: "dist/wheel.stamp",
+  product: `${DASHBOARD_DIRECTORY}/${WHEEL_NAME}`,
+  inputs: [SOURCE, "self-host/build/wheel.ts", "self-host/build/zip.ts", "contract/words/version.ts", "LICENSE"],
+};
+
 const VERSION_FILE = "_version.py";
 const UNSTAMPED = '__version__ = "0.0.0"';
 const INFO = `signalbox-${VERSION}.dist-info`;
@@ -62,13 +69,10 @@ export const wheelOf = (): Buffer => {
   return zipOf([...files, { name: `${INFO}/RECORD`, bytes: Buffer.from(record) }]);
 };
 
-export const ensureWheel = (): Promise<boolean> => {
-  const product = `${DASHBOARD_DIRECTORY}/${WHEEL_NAME}`;
-  const inputs = [SOURCE, "self-host/build/wheel.ts", "self-host/build/zip.ts", "contract/words/version.ts", "LICENSE"];
-  return buildIfChanged({ stamp: "dist/wheel.stamp", product, inputs }, async () => {
+export const ensureWheel = (): Promise<boolean> =>
+  buildIfChanged(PYTHON_PACKAGE, async () => {
     const folder = path.join(ROOT, DASHBOARD_DIRECTORY);
     mkdirSync(folder, { recursive: true });
     for (const name of readdirSync(folder)) if (name.endsWith(".whl")) rmSync(path.join(folder, name));
-    writeFileSync(path.join(ROOT, product), wheelOf());
+    writeFileSync(path.join(ROOT, PYTHON_PACKAGE.product), wheelOf());
   });
-};

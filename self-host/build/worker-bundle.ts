@@ -7,26 +7,28 @@ import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { ExitError } from "../exit-error.ts";
 import { ROOT, runCommand } from "../run-command.ts";
-import { buildIfChanged } from "./stamp.ts";
+import { WORKER_DIRECTORY, WORKER_ENTRY } from "./places.ts";
+import { buildIfChanged, type Step } from "./stamp.ts";
 
-export const WORKER_DIRECTORY = "dist/worker";
-export const WORKER_ENTRY = "index.js";
-
-export const WORKER_INPUTS: readonly string[] = [
-  "src",
-  "contract",
-  "domain",
-  "durable-objects",
-  "providers",
-  "log",
-  "worker",
-  "migrations",
-  "wrangler.toml",
-  "tsconfig.json",
-  "tsconfig.base.json",
-  "package.json",
-  "package-lock.json",
-];
+export const EDGE_WORKER: Step = {
+  stamp: "dist/worker.stamp",
+  product: `${WORKER_DIRECTORY}/${WORKER_ENTRY}`,
+  inputs: [
+    "src",
+    "contract",
+    "domain",
+    "durable-objects",
+    "providers",
+    "log",
+    "worker",
+    "migrations",
+    "wrangler.toml",
+    "tsconfig.json",
+    "tsconfig.base.json",
+    "package.json",
+    "package-lock.json",
+  ],
+};
 
 const bundleWorker = async (): Promise<void> => {
   rmSync(path.join(ROOT, WORKER_DIRECTORY), { recursive: true, force: true });
@@ -40,7 +42,4 @@ const bundleWorker = async (): Promise<void> => {
 export const bundleBytes = async (): Promise<number> =>
   gzipSync(await readFile(path.join(ROOT, WORKER_DIRECTORY, WORKER_ENTRY)), { level: 9 }).length;
 
-export const ensureWorkerBundle = (): Promise<boolean> => {
-  const product = `${WORKER_DIRECTORY}/${WORKER_ENTRY}`;
-  return buildIfChanged({ stamp: "dist/worker.stamp", product, inputs: WORKER_INPUTS }, bundleWorker);
-};
+export const ensureWorkerBundle = (): Promise<boolean> => buildIfChanged(EDGE_WORKER, bundleWorker);

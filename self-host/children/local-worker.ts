@@ -5,7 +5,7 @@
 import path from "node:path";
 import { isSecretVariable } from "../../contract/text/secret-variable.ts";
 import { log } from "../../log/log.ts";
-import { PACKAGE_DIRECTORY } from "../build/package.ts";
+import { PACKAGE_DIRECTORY } from "../build/places.ts";
 import { ROOT } from "../run-command.ts";
 import { keepRunning } from "./keep-running.ts";
 import { supervise } from "./supervised.ts";

@@ -5,9 +5,8 @@
 
 import path from "node:path";
 import { METADATA_NETWORKS } from "../../src/catalog/metadata-addresses.ts";
-import { DASHBOARD_DIRECTORY } from "../build/dashboard.ts";
+import { DASHBOARD_DIRECTORY, WORKER_DIRECTORY, WORKER_ENTRY } from "../build/places.ts";
 import type { Project } from "../build/project.ts";
-import { WORKER_DIRECTORY, WORKER_ENTRY } from "../build/worker-bundle.ts";
 import type { DataDir } from "../data/data-dir.ts";
 import { ExitError } from "../exit-error.ts";
 import { filesBelow } from "../files-below.ts";

@@ -3,9 +3,10 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { DASHBOARD_INPUTS } from "../../self-host/build/dashboard.ts";
-import { PACKAGE_INPUTS } from "../../self-host/build/package.ts";
-import { WORKER_INPUTS } from "../../self-host/build/worker-bundle.ts";
+import { DASHBOARD } from "../../self-host/build/dashboard.ts";
+import { PACKAGE } from "../../self-host/build/package.ts";
+import { SERVER, SERVER_ENTRIES } from "../../self-host/build/server-bundle.ts";
+import { EDGE_WORKER } from "../../self-host/build/worker-bundle.ts";
 import { ROOT } from "../../self-host/run-command.ts";
 
 const RELATIVE = /(?:from|import|import\() ?"(\.[^"]+)"/g;
@@ -22,9 +23,10 @@ const filesFrom = (entries: readonly string[]): Set<string> => {
 };
 
 test.each([
-  ["dashboard", DASHBOARD_INPUTS, ["dashboard/main.tsx", "dashboard/state/first-socket.ts"]],
-  ["package for workers and clients", PACKAGE_INPUTS, ["cli/main.ts", "worker/serve/serve.ts", "sdk/signalbox.ts"]],
-  ["edge worker", WORKER_INPUTS, ["src/index.ts"]],
+  ["dashboard", DASHBOARD.inputs, ["dashboard/main.tsx", "dashboard/state/first-socket.ts"]],
+  ["package for workers and clients", PACKAGE.inputs, ["cli/main.ts", "worker/serve/serve.ts", "sdk/signalbox.ts"]],
+  ["edge worker", EDGE_WORKER.inputs, ["src/index.ts"]],
+  ["server", SERVER.inputs, Object.values(SERVER_ENTRIES)],
 ])("the %s is built again when any of its files changes", (_part, inputs, entries) => {
   const files = [...filesFrom(entries)];
   expect(files.length).toBeGreaterThan(entries.length);

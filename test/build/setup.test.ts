@@ -1,7 +1,7 @@
 // The start of every script, in a checkout whose packages are installed.
 
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -18,16 +18,16 @@ const write = (file: string, text: string, mode = 0o644): void => {
 };
 
 beforeEach(() => {
-  for (const name of ["setup.mjs", "keep-serving.mjs", "lock.mjs", "usage.mjs"])
+  for (const name of readdirSync(SCRIPTS).filter((one) => one.endsWith(".mjs")))
     cpSync(path.join(SCRIPTS, name), path.join(checkout.path, "scripts", name));
-  write("package.json", "{}");
+  write("package.json", '{"type": "module"}');
   write("package-lock.json", '{"packages": {"": {}}}');
   write("node_modules/.package-lock.json", '{"packages": {}}');
   write("hello.ts", 'const text: string = "hello";\nconsole.log(text, process.execPath);\n');
 });
 
-const start = (): string => {
-  const { stdout, stderr, status } = spawnSync(process.execPath, ["scripts/setup.mjs", "hello.ts"], {
+const start = (target = "hello.ts"): string => {
+  const { stdout, stderr, status } = spawnSync(process.execPath, ["scripts/setup.mjs", target], {
     cwd: checkout.path,
     encoding: "utf8",
   });
@@ -40,4 +40,40 @@ it("a Node that was installed but does not run on this machine is not used, the 
     write(`node_modules/${folder}-${PLATFORM}/bin/node`, "#!/bin/sh\nexit 1\n", 0o755);
   expect(start()).toBe(`hello ${process.execPath}`);
   expect(start()).toBe(`hello ${process.execPath}`);
+});
+
+it("a server is run from what is built, which is built again once a source changes or a product is gone", () => {
+  write("node_modules/wrangler/package.json", "{}");
+  write("src/one.ts", "1");
+  write("dist/server/start.js", 'console.log("serves");\n');
+  write(
+    "scripts/build.ts",
+    `import { markBuilt, seenIn } from "./built.mjs";
+     const [root, inputs] = [process.cwd(), ["src", "package.json"]];
+     markBuilt(root, { products: ["dist/server/start.js"], inputs, seen: seenIn(root, inputs) });
+     console.log("builds");
+    `,
+  );
+  const started = () => start("scripts/start.ts").split("\n");
+  expect([started(), started()]).toEqual([["builds", "serves"], ["serves"]]);
+  write("src/two.ts", "2");
+  expect([started(), started()]).toEqual([["builds", "serves"], ["serves"]]);
+  write("src/two.ts", "longer");
+  expect(started()).toEqual(["builds", "serves"]);
+  rmSync(path.join(checkout.path, "src/one.ts"));
+  expect(started()).toEqual(["builds", "serves"]);
+  write("src/three.ts", "without the tools that build it");
+  rmSync(path.join(checkout.path, "node_modules/wrangler"), { recursive: true });
+  expect(started()).toEqual(["serves"]);
+});
+
+it("a server is not run after a build that failed", () => {
+  write("node_modules/wrangler/package.json", "{}");
+  write("dist/server/start.js", 'console.log("serves");\n');
+  write("scripts/build.ts", "process.exitCode = 3;\n");
+  const { stdout, status } = spawnSync(process.execPath, ["scripts/setup.mjs", "scripts/start.ts"], {
+    cwd: checkout.path,
+    encoding: "utf8",
+  });
+  expect([stdout, status]).toEqual(["", 3]);
 });

@@ -49,7 +49,7 @@ it("serves, takes a job and ends, with neither build tools nor a build", async (
   const { PATH: _, ...inherited } = process.env;
   const started = spawn(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", "scripts/start.ts", "--no-worker"],
+    ["--disable-warning=ExperimentalWarning", "dist/server/start.js", "--no-worker"],
     {
       cwd: folder.path,
       env: {

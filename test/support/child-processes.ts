@@ -39,7 +39,7 @@ export const childProcesses = (dataDir: string): ChildProcessFound[] =>
 export const servingProcess = (dataDir: string): number | null => {
   const found = readdirSync("/proc").find((pid) => {
     const command = /^\d+$/.test(pid) ? commandOf(pid) : [];
-    if (!command.some((word) => path.isAbsolute(word) && word.endsWith("/scripts/start.ts"))) return false;
+    if (!command.some((word) => path.isAbsolute(word) && word.endsWith("/dist/server/start.js"))) return false;
     return textOf(`/proc/${pid}/environ`).split("\0").includes(`SERVICE_DATA_DIR=${dataDir}`);
   });
   return found === undefined ? null : Number(found);

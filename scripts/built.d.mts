@@ -1,0 +1,8 @@
+export interface Mark {
+  readonly products: readonly string[];
+  readonly inputs: readonly string[];
+  readonly seen: string;
+}
+export declare function seenIn(root: string, places: readonly string[]): string;
+export declare function markBuilt(root: string, mark: Mark): void;
+export declare function isBuilt(root: string): boolean;

@@ -1,0 +1,43 @@
+// Whether what lies in dist/ is built of the sources that are here: told in a moment by their names, sizes and times, so
+// that a start need not read them. What has changed is for the build to find (`self-host/build/stamp.ts`).
+// Plain JavaScript, because setup.mjs runs on the machine's own Node.
+
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+const MARK = "dist/built.json";
+
+function filesAt(place) {
+  const found = statSync(place, { throwIfNoEntry: false });
+  if (!found?.isDirectory()) return found ? [place] : [];
+  return readdirSync(place, { withFileTypes: true }).flatMap((entry) => {
+    const file = path.join(place, entry.name);
+    if (entry.isDirectory()) return filesAt(file);
+    return entry.isFile() ? [file] : [];
+  });
+}
+
+/** A hash of every file in the given places (relative to the root), without its content. */
+export function seenIn(root, places) {
+  const hash = createHash("sha256");
+  for (const file of places.flatMap((place) => filesAt(path.join(root, place))).sort()) {
+    const { size, mtimeMs } = statSync(file);
+    hash.update(`${path.relative(root, file)}\0${size}\0${mtimeMs}\0`);
+  }
+  return hash.digest("hex");
+}
+
+/** Notes that `products` are built of what was `seen` in `inputs` before the build. */
+export function markBuilt(root, mark) {
+  writeFileSync(path.join(root, MARK), JSON.stringify(mark));
+}
+
+/** A folder without the build's tools, as a container's, has a dist/ built elsewhere: there is nothing to build. */
+export function isBuilt(root) {
+  const file = path.join(root, MARK);
+  if (!existsSync(file)) return false;
+  if (!existsSync(path.join(root, "node_modules/wrangler"))) return true;
+  const { products, inputs, seen } = JSON.parse(readFileSync(file, "utf8"));
+  return products.every((product) => existsSync(path.join(root, product))) && seenIn(root, inputs) === seen;
+}
