@@ -106,20 +106,24 @@ const serve = async (plan: Plan, address: Address, awaited?: string): Promise<Se
   return startNodeHome(homePlan, address);
 };
 
-/** Creates missing keys while serving on a private port, so that they exist when the service first answers publicly. */
-const makeKeys = async (plan: Plan): Promise<"ready" | "stranded"> => {
+/**
+ * Creates missing keys while serving on a private port, so that they exist when the service first answers publicly.
+ * Resolves to what serves there; null if the tenant's key was lost.
+ */
+const makeKeys = async (plan: Plan): Promise<Served | null> => {
   const { dir, settings, environment } = plan;
   let address = await addressOn(LOOPBACK, ANY_PORT);
   while (address.port === plan.address.port) address = await addressOn(LOOPBACK, ANY_PORT);
   const served = await serve(plan, address);
+  let isKept = false;
   try {
     await waitUntilHealthy(served);
-    const tenant = await ensureDefaultTenant(address.url, environment.SERVICE_ROOT_KEY ?? "", dir);
-    if (tenant === "ready" && settings.runsWorker) await tryWorkerKey(plan, address);
-    return tenant;
+    isKept = (await ensureDefaultTenant(address.url, environment.SERVICE_ROOT_KEY ?? "", dir)) === "ready";
+    if (isKept && settings.runsWorker) await tryWorkerKey(plan, address);
   } finally {
-    await served.stop();
+    if (!isKept) await served.stop();
   }
+  return isKept ? served : null;
 };
 
 /** A server without its local worker is still useful, so a failure here is printed and ignored. */
@@ -131,16 +135,27 @@ const tryWorkerKey = async ({ dir }: Plan, { url }: Address): Promise<void> => {
   }
 };
 
-/** Applies the migrations and keeps the keys. An interrupted first start begins again from nothing. */
-const prepare = async (plan: Plan): Promise<void> => {
+/**
+ * Applies the migrations and keeps the keys. An interrupted first start begins again from nothing. Resolves to what
+ * serves privately, if keys had to be made.
+ */
+const prepare = async (plan: Plan): Promise<Served | null> => {
   const { dir, settings } = plan;
   for (let attempt = 1; attempt <= 2; attempt++) {
     await prepareState(plan);
-    if (isTenantKept(dir) && (!settings.runsWorker || readSecret(dir.workerKey))) return;
-    if ((await makeKeys(plan)) === "ready") return;
+    if (isTenantKept(dir) && (!settings.runsWorker || readSecret(dir.workerKey))) return null;
+    const served = await makeKeys(plan);
+    if (served !== null) return served;
     rmSync(dir.state, { recursive: true, force: true });
   }
   throw new ExitError(`The tenant "${TENANT}" could not be created. Start with an empty SERVICE_DATA_DIR.`);
+};
+
+/** Serves publicly; what served privately goes on if it can. */
+const servePublicly = async (plan: Plan, before: Served | null, awaited?: string): Promise<Served> => {
+  if (before?.moveTo !== undefined) return before.moveTo(plan.address, awaited);
+  await before?.stop();
+  return serve(plan, plan.address, awaited);
 };
 
 const localWorkerOf = ({ settings, dir, address: { url } }: Plan, key: string) => {
@@ -149,11 +164,11 @@ const localWorkerOf = ({ settings, dir, address: { url } }: Plan, key: string) =
 };
 
 /** Serves, together with the local worker, until it is stopped. */
-const run = async (plan: Plan, stop: Promise<"stop">): Promise<void> => {
-  const { settings, dir, address } = plan;
+const run = async (plan: Plan, before: Served | null, stop: Promise<"stop">): Promise<void> => {
+  const { settings, dir } = plan;
   const instance = settings.workerInstance;
   const key = settings.runsWorker ? readSecret(dir.workerKey) : undefined;
-  const served = await serve(plan, address, key && `${TENANT}/${instance}`);
+  const served = await servePublicly(plan, before, key && `${TENANT}/${instance}`);
   const freezing = await serveFreezing(dir, served);
   const clock = watchClock(served.renew);
   const worker = key ? startLocalWorker(localWorkerOf(plan, key)) : undefined;
@@ -217,9 +232,9 @@ const main = async (): Promise<number> => {
   refuseNewerState(dir);
   const plan = await makePlan(settings, dir);
   markFirstStart(dir);
-  await prepare(plan);
+  const before = await prepare(plan);
   isStarting = false;
-  await run(plan, stop);
+  await run(plan, before, stop);
   lock.close();
   return 0;
 };

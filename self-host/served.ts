@@ -42,6 +42,8 @@ export interface Served {
   readonly thaw: () => void;
   /** Ends the processes with the tenants, which are then started again. */
   readonly renew: () => void;
+  /** Answers at another address from now on, with the worker that GET /health waits for there; absent: it cannot. */
+  readonly moveTo?: (address: Address, awaited: string | undefined) => Promise<Served>;
   /** Resolves when every process has ended and its files are closed. */
   readonly stop: () => Promise<void>;
 }

@@ -85,7 +85,7 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
       ]),
     ),
     ...Object.fromEntries(databases.map(([binding, connections]) => [binding, historyDatabase(connections)])),
-    ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
+    SERVICE_AWAITED_WORKER: plan.awaited,
     ...(archive === null ? {} : { ARCHIVE_FOLDER: archive }),
     ...LAYOUT,
     HOME: homeOf(objects, paces, turns, watch, plan.trustedProxies),
@@ -99,12 +99,21 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
   const earlyExit = (): Exit | null => children.map((child) => child.earlyExit()).find((exit) => exit !== null) ?? null;
   // Requests are served only when all processes are up; a process that cannot start is reported by the health wait.
   await untilUp(children);
-  server.listen(address.port, address.host);
-  await once(server, "listening");
+  const listen = async ({ host, port }: Address): Promise<void> => {
+    server.listen(port, host);
+    await once(server, "listening");
+  };
+  await listen(address);
 
-  return {
+  const served: Served = {
     url: address.url,
     earlyExit,
+    moveTo: async (next, awaited) => {
+      await new Promise((resolve) => server.close(resolve));
+      env.SERVICE_AWAITED_WORKER = awaited;
+      await listen(next);
+      return { ...served, url: next.url };
+    },
     freeze: () => {
       for (const child of children) child.freeze();
     },
@@ -127,6 +136,7 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
       removeIfPossible(sockets);
     },
   };
+  return served;
 };
 
 /** In the second turn: what has come meanwhile is read between the two. */
