@@ -8,11 +8,11 @@ import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { ROOT } from "../self-host/run-command.ts";
+import { CHROMIUM } from "../test/support/chromium.ts";
 import { type SelfHosted, startSelfHosted } from "../test/support/self-hosted.ts";
 import { type Call, fillTenant } from "./pictures/busy-tenant.ts";
 import { PICTURE_MAX_BYTES, SHOWN, THEMES } from "./pictures/shown.ts";
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const FOLDER = path.join(ROOT, "docs/pictures");
 const DESK = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };

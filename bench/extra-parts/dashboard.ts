@@ -4,6 +4,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { CHROMIUM } from "../../test/support/chromium.ts";
 import { fillTenant, registerWorkers } from "../dashboard/filled-tenant.ts";
 import { pagesOf, type Shown } from "../dashboard/pages.ts";
 import { loadedMs, openedMs, watchChanges } from "../dashboard/standing.ts";
@@ -12,7 +13,6 @@ import { median } from "../load.ts";
 import type { Bench, Scale } from "../plan.ts";
 import { createTenant, type Tenant } from "../signalbox.ts";
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const BOUND_MS = 400;
 /** A page that reads nothing. */
 const NOTHING = "nowhere";

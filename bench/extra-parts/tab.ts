@@ -5,12 +5,12 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Browser, type CDPSession, chromium } from "playwright-core";
 import { WebSocket } from "ws";
+import { CHROMIUM } from "../../test/support/chromium.ts";
 import { figure } from "../figures.ts";
 import { steadyJobs } from "../parts/live.ts";
 import type { Bench, Scale } from "../plan.ts";
 import { createTenant, openSignalbox, type Tenant } from "../signalbox.ts";
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const JOBS_A_SECOND = 100;
 const SPAN_MS = 15_000;
 const SPANS: Readonly<Record<Scale, number>> = { quick: 4, usual: 8, full: 40 };

@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
+import { CHROMIUM } from "../support/chromium.ts";
 import { eventually } from "../support/eventually.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 /** A name of this machine that is not a loopback one: by http it is no secure context. */
 export const NETWORK_NAME = "signalbox.example";
 const FLAGS = [
@@ -30,7 +30,8 @@ const WORKER = path.resolve(import.meta.dirname, "../../worker/main.ts");
 /** True if these tests are to be skipped: there is no Chromium, and this is not CI. */
 export const lacksBrowser = (): boolean => {
   if (existsSync(CHROMIUM)) return false;
-  if (process.env.CI === "true") throw new Error(`CI needs Chromium at ${CHROMIUM}: apt-get install chromium`);
+  if (process.env.CI === "true")
+    throw new Error(`CI needs Chromium at ${CHROMIUM}: apt-get install chromium-headless-shell`);
   console.warn(`Skipped: no Chromium at ${CHROMIUM}. Install it, or name it in CHROMIUM_PATH.`);
   return true;
 };

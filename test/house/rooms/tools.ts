@@ -167,7 +167,16 @@ export const TOOLS_ROOMS: readonly Room[] = [
   },
   {
     places: ["bench/extra-parts"],
-    may: ["domain/*", "bench", "bench/measure", "bench/dashboard", "bench/hostile", "bench/history", "bench/parts"],
+    may: [
+      "domain/*",
+      "bench",
+      "bench/measure",
+      "bench/dashboard",
+      "bench/hostile",
+      "bench/history",
+      "bench/parts",
+      "test",
+    ],
     packages: ["node:", "playwright-core", "ws"],
   },
   { places: ["bench/main.ts"], may: ["bench", "bench/floor", "bench/parts", "bench/extra-parts"], packages: ["node:"] },
