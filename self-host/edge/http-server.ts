@@ -16,6 +16,7 @@ import { getRequestListener } from "@hono/node-server";
 import { presentRefusal } from "../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
+import { LateBodies } from "./late-body.ts";
 import type { Exchange } from "./pass-on.ts";
 import { beginFewAtOnce } from "./turns/arrivals.ts";
 import { Departures } from "./turns/departures.ts";
@@ -169,6 +170,7 @@ const beginInTurns = (server: Server, answer: Answer, addressOf: AddressOf, depa
     else void turn.then(() => begin(incoming, outgoing));
   };
   const chunkTurns = new ChunkTurns();
+  const lateBodies = new LateBodies();
   const nameOf = (incoming: IncomingMessage): string => turnOwnerOf(incoming, () => addressOf(incoming)).name;
   server.on("request", (incoming, outgoing) => {
     const { socket } = incoming;
@@ -178,6 +180,7 @@ const beginInTurns = (server: Server, answer: Answer, addressOf: AddressOf, depa
       crowded: () => departures.readLong(socket),
       wait: (chunks, goOn) => chunkTurns.wait(socket, nameOf(incoming), chunks, goOn),
     });
+    lateBodies.expect(incoming, outgoing);
     if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
     pipelines.enter(incoming, outgoing, () => takeTurn(incoming, outgoing));
   });
