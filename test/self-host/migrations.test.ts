@@ -1,5 +1,6 @@
 // D1's migrations at a start, in the runtime itself: each is applied completely or not at all.
 
+import { existsSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { loadProject, type Project } from "../../self-host/build/project.ts";
 import { applyMigrations } from "../../self-host/d1-migrations.ts";
@@ -46,4 +47,26 @@ test("a migration that fails half-way leaves the version before, and is applied 
   await migrateWith([create, "INSERT INTO added VALUES ('a')"]);
   expect(found()).toEqual({ tables: [...before.tables, "added"], applied: [...before.applied, "9999_added.sql"] });
   expect(use(historyFile(folder.path), (db) => db.prepare("SELECT id FROM added").all())).toEqual([{ id: "a" }]);
+}, 60_000);
+
+test("nothing is run where nothing is to apply, and only there", async () => {
+  const project = await loadProject();
+  const dir = dataDirAt(folder.path);
+  makeStateFolders(dir);
+  const apply = async (): Promise<boolean> => {
+    rmSync(dir.migrationConfig, { force: true });
+    await applyMigrations(project, dir);
+    return existsSync(dir.migrationConfig);
+  };
+  expect([await apply(), await apply()]).toEqual([true, false]);
+  use(historyFile(folder.path), (db) => db.exec("DELETE FROM d1_migrations WHERE id > 1"));
+  await expect(apply()).rejects.toThrow(/already exists/);
+  use(historyFile(folder.path), (db) => db.exec("DROP TABLE d1_migrations"));
+  await expect(apply()).rejects.toThrow(/already exists/);
+}, 60_000);
+
+test("a database that a newer release has migrated is refused", async () => {
+  const project = await loadProject();
+  await migrateWith(["CREATE TABLE added (id TEXT)"]);
+  await expect(applyMigrations(project, dataDirAt(folder.path))).rejects.toThrow(/newer release.*9999_added\.sql/);
 }, 60_000);
