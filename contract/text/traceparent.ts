@@ -16,6 +16,10 @@ export const readTraceparent = (header: string | null | undefined): TraceContext
   return traceId === undefined || spanId === undefined ? null : { traceId, spanId };
 };
 
+/** Whether its caller records the trace: else nobody should (W3C Trace Context, 3.2.2.5.1). One that there is not, is. */
+export const isSampled = (header: string | null): boolean =>
+  header === null || parseInt(header.slice(-1), 16) % 2 === 1;
+
 /** The caller's header in version 00; null if it names no trace. */
 export const callersTraceparent = (header: string | null | undefined): string | null =>
   header != null && readTraceparent(header) !== null ? `00${header.slice(2, HEADER_CHARS)}` : null;

@@ -2,7 +2,7 @@
 // in the queue and its run. Made from the stored timeline, so tracing costs nothing while a job runs. Spans never
 // contain a prompt, an input or a result.
 
-import { ownTraceOf, readTraceparent } from "../../contract/text/traceparent.ts";
+import { isSampled, ownTraceOf, readTraceparent } from "../../contract/text/traceparent.ts";
 import { endsAttempt } from "../../domain/job/attempt.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { entryOf } from "../../domain/words/entry-of.ts";
@@ -128,10 +128,10 @@ const phasesOf = (job: Job, timeline: readonly TimelineEvent[]): SpanPhase[] => 
   return phases;
 };
 
-/** The jobs whose end is among these events; a later change of a final job is no second end. */
+/** The jobs with spans whose end is among these events; a later change of a final job is no second end. */
 export const endedIn = (events: readonly Pick<JobEvent, "jobId" | "type" | "at">[], jobs: readonly Job[]): Job[] => {
   const endedAt = new Map(events.filter(({ type }) => endsAttempt(type)).map(({ jobId, at }) => [jobId, at]));
-  return jobs.filter(({ id, finishedAt }) => endedAt.get(id) === finishedAt);
+  return jobs.filter(({ id, finishedAt, traceparent }) => endedAt.get(id) === finishedAt && isSampled(traceparent));
 };
 
 /** `randomHex(chars)` returns ids. */

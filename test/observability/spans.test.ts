@@ -215,3 +215,14 @@ test("a job is told once, when it ends, whatever is changed of it before its end
   expect(endedIn(change, [story.job])).toEqual([]);
   expect(story.spans().map(secondsOf)[0]).toEqual([0, 3]);
 });
+
+test("a job whose caller does not record its trace has no spans", () => {
+  const ended = (flags: string) => {
+    const story = new Story({ traceparent: `00-${TRACE_ID}-${CALLER_SPAN}-${flags}` })
+      .assigned()
+      .started()
+      .next(completed);
+    return endedIn(story.events, [story.job]).length;
+  };
+  expect(["00", "01", "02", "03"].map(ended)).toEqual([0, 1, 0, 1]);
+});
