@@ -135,11 +135,12 @@ const otherModels = z.array(modelName).max(20);
 
 /** What a request names to be tried after its model. */
 const othersOf = (body: Body, isLarge: boolean): readonly string[] => {
-  if (body.models === undefined || body.models === null) return [];
-  if (isLarge) throw unsupported("models", "models works for requests up to 1 MiB: name one model");
-  const others = otherModels.safeParse(body.models);
-  if (!others.success) throw new Refused(invalid("models", "must be a list of at most 20 names of models"));
-  return others.data.filter((name) => name !== body.model);
+  const named = otherModels.safeParse(body.models ?? []);
+  if (!named.success) throw new Refused(invalid("models", "must be a list of at most 20 names of models"));
+  const others = named.data.filter((name) => name !== body.model);
+  if (isLarge && others.length > 0)
+    throw unsupported("models", "models works for requests up to 1 MiB: name one model");
+  return others;
 };
 
 /** The person that a request is for: of a body's own field as much as fits, because other services take longer ones. */

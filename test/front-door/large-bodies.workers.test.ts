@@ -153,6 +153,8 @@ describe("a body over 1 MiB", () => {
       `{"seed": 12345678901234567891, "edge":false, "model":"m1"}`,
       `{"models":null, "edge":true, ${rest}}`,
       `{${rest}, "models" : null , "edge": false }`,
+      `{${rest}, "models" : [] , "edge": true }`,
+      `{"models":["m1"], "edge":true, ${rest}}`,
       `{"seed": 12345678901234567891, "model":"m1", "edge":true,"models":null}`,
     ]) {
       const answering = edgeFetch(`${ORIGIN}${CHAT}`, { method: "POST", headers, body: sent });
