@@ -9,7 +9,7 @@ import { ensureWheel, PYTHON_PACKAGE } from "../self-host/build/wheel.ts";
 import { EDGE_WORKER, ensureWorkerBundle } from "../self-host/build/worker-bundle.ts";
 import { runScript } from "../self-host/exit-error.ts";
 import { ROOT } from "../self-host/run-command.ts";
-import { markBuilt, seenIn } from "./built.mjs";
+import { isBuilt, markBuilt, seenIn } from "./built.mjs";
 import { withLock } from "./lock.mjs";
 
 const STEPS = [PROJECT, DASHBOARD, PACKAGE, PYTHON_PACKAGE, EDGE_WORKER, SERVER];
@@ -20,6 +20,7 @@ const STEPS = [PROJECT, DASHBOARD, PACKAGE, PYTHON_PACKAGE, EDGE_WORKER, SERVER]
  */
 export const buildAll = (onBuilt: (part: string) => void = () => {}): Promise<void> =>
   withLock("build", ROOT, async () => {
+    if (isBuilt(ROOT)) return;
     const products = STEPS.map(({ product }) => product);
     const inputs = [...new Set(STEPS.flatMap((step) => step.inputs))];
     const seen = seenIn(ROOT, inputs);
