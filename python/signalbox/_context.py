@@ -68,6 +68,10 @@ class Context:
         """Passes on a part of the answer while it is made. Text is the result of a handler that returns none."""
         if self.cancelled:
             raise Cancelled
+        if part is None:
+            return
+        if not isinstance(part, (str, Mapping)):
+            raise TypeError(f"emit takes text or a chunk, which is a dict, not {part!r:.100}")
         if isinstance(part, str):
             self._texts.append(part)
             self._text_bytes += len(part.encode("utf-8", "replace"))

@@ -197,6 +197,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
   it.each([
     ["half", "value_error"],
     ["date", "type_error"],
+    ["number", "type_error"],
     ["missing", "file_not_found_error"],
   ])("a handler in a process of its own that gives what cannot be told (%s) fails its job", async (prompt, code) => {
     const job = await finalJob(prompt, { provider: "far", stream: true });

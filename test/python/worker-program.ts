@@ -92,6 +92,7 @@ def far(job, ctx):
     if job["prompt"] == "hang": time.sleep(600)
     if job["prompt"] == "half": ctx.progress("half")
     if job["prompt"] == "date": ctx.emit({"at": datetime.date.today()})
+    if job["prompt"] == "number": ctx.emit(5)
     if job["prompt"] == "missing": ctx.file("a.txt", "not-there.txt")
     if job["prompt"] == "counts":
         counts = collections.defaultdict(lambda: 0)

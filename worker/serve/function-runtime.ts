@@ -214,6 +214,10 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
   const emit: Context["emit"] = async (part) => {
     // A model's last chunk often has none.
     if (isDeaf() || part == null) return;
+    if (typeof part !== "string" && (typeof part !== "object" || Array.isArray(part)))
+      throw new TypeError(
+        `emit takes text or a chunk, which is an object, not a ${Array.isArray(part) ? "list" : typeof part}`,
+      );
     // The events of an API are its own; the text of ordinary jobs is kept as their result, too.
     if (typeof part === "string" && job.api === null) return answer.take({ key: "text", text: part.toWellFormed() });
     life.lastEvent = eventOf(job.api, part);

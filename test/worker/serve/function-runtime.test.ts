@@ -60,6 +60,14 @@ test("a handler that emits nothing says nothing", async () => {
   expect(await said("chat/completions", () => ({ choices: [] }), false)).toEqual([]);
 });
 
+test.each([5, true, ["a"]])("a handler that emits %j, neither text nor a chunk, is told so", async (part) => {
+  const outcome = await ended((_, { emit }) => emit(part as never));
+  expect(outcome).toMatchObject({
+    ok: false,
+    error: { message: expect.stringContaining("emit takes text or a chunk") },
+  });
+});
+
 test("the whole answer of a stream, and its counts, are its job's", async () => {
   const chunk = (delta: object, finish_reason: string | null = null) => ({
     choices: [{ index: 0, delta, finish_reason }],
