@@ -1,6 +1,7 @@
 // Builds everything that serving, deploying and testing need: the dashboard, the packages, then the bundle that
 // contains them; and what serves them on this machine.
 
+import { isBuilt, markBuilt, seenIn } from "../self-host/build/built.mjs";
 import { DASHBOARD, ensureDashboard } from "../self-host/build/dashboard.ts";
 import { ensurePackage, PACKAGE } from "../self-host/build/package.ts";
 import { loadProject, PROJECT } from "../self-host/build/project.ts";
@@ -9,7 +10,6 @@ import { ensureWheel, PYTHON_PACKAGE } from "../self-host/build/wheel.ts";
 import { EDGE_WORKER, ensureWorkerBundle } from "../self-host/build/worker-bundle.ts";
 import { runScript } from "../self-host/exit-error.ts";
 import { ROOT } from "../self-host/run-command.ts";
-import { isBuilt, markBuilt, seenIn } from "./built.mjs";
 import { withLock } from "./lock.mjs";
 
 const STEPS = [PROJECT, DASHBOARD, PACKAGE, PYTHON_PACKAGE, EDGE_WORKER, SERVER];

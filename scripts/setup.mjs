@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import path from "node:path";
-import { isBuilt } from "./built.mjs";
+import { isBuilt } from "../self-host/build/built.mjs";
 import { isServer, Lives, SERVER, startsServers } from "./keep-serving.mjs";
 import { withLock } from "./lock.mjs";
 import { USAGE } from "./usage.mjs";

@@ -2,21 +2,15 @@
 // stamp is removed before a build and written only after it succeeded.
 
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { filesBelow } from "../files-below.ts";
 import { ROOT } from "../run-command.ts";
-
-const filesAt = (place: string): string[] => {
-  const found = statSync(place, { throwIfNoEntry: false });
-  if (!found) return [];
-  return found.isDirectory() ? filesBelow(place) : [place];
-};
+import { sourcesIn } from "./built.mjs";
 
 /** The hash of every file in the given places (relative to the root), including names. */
 const hashInputs = (places: readonly string[]): string => {
   const hash = createHash("sha256");
-  for (const file of places.flatMap((place) => filesAt(path.join(ROOT, place))).sort()) {
+  for (const file of sourcesIn(ROOT, places)) {
     hash
       .update(`${path.relative(ROOT, file)}\0`)
       .update(readFileSync(file))

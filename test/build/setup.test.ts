@@ -6,7 +6,9 @@ import path from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
-const SCRIPTS = path.resolve(import.meta.dirname, "../../scripts");
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const SCRIPTS = path.join(ROOT, "scripts");
+const BUILT = "self-host/build/built.mjs";
 const PLATFORM = `${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
 
 const checkout = folderForEachTest();
@@ -20,6 +22,7 @@ const write = (file: string, text: string, mode = 0o644): void => {
 beforeEach(() => {
   for (const name of readdirSync(SCRIPTS).filter((one) => one.endsWith(".mjs")))
     cpSync(path.join(SCRIPTS, name), path.join(checkout.path, "scripts", name));
+  cpSync(path.join(ROOT, BUILT), path.join(checkout.path, BUILT));
   write("package.json", '{"type": "module"}');
   write("package-lock.json", '{"packages": {"": {}}}');
   write("node_modules/.package-lock.json", '{"packages": {}}');
@@ -48,7 +51,7 @@ it("a server is run from what is built, which is built again once a source chang
   write("dist/server/start.js", 'console.log("serves");\n');
   write(
     "scripts/build.ts",
-    `import { markBuilt, seenIn } from "./built.mjs";
+    `import { markBuilt, seenIn } from "../self-host/build/built.mjs";
      const [root, inputs] = [process.cwd(), ["src", "package.json"]];
      markBuilt(root, { products: ["dist/server/start.js"], inputs, seen: seenIn(root, inputs) });
      console.log("builds");

@@ -3,6 +3,7 @@ export interface Mark {
   readonly inputs: readonly string[];
   readonly seen: string;
 }
+export declare function sourcesIn(root: string, places: readonly string[]): string[];
 export declare function seenIn(root: string, places: readonly string[]): string;
 export declare function markBuilt(root: string, mark: Mark): void;
 export declare function isBuilt(root: string): boolean;

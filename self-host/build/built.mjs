@@ -1,5 +1,5 @@
 // Whether what lies in dist/ is built of the sources that are here: told in a moment by their names, sizes and times, so
-// that a start need not read them. What has changed is for the build to find (`self-host/build/stamp.ts`).
+// that a start need not read them. What has changed is for the build to find (`stamp.ts`).
 // Plain JavaScript, because setup.mjs runs on the machine's own Node.
 
 import { createHash } from "node:crypto";
@@ -8,20 +8,28 @@ import path from "node:path";
 
 const MARK = "dist/built.json";
 
+/** What Python compiles of its sources, beside them. */
+const COMPILED = "__pycache__";
+
 function filesAt(place) {
   const found = statSync(place, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return found ? [place] : [];
   return readdirSync(place, { withFileTypes: true }).flatMap((entry) => {
     const file = path.join(place, entry.name);
-    if (entry.isDirectory()) return filesAt(file);
+    if (entry.isDirectory()) return entry.name === COMPILED ? [] : filesAt(file);
     return entry.isFile() ? [file] : [];
   });
 }
 
-/** A hash of every file in the given places (relative to the root), without its content. */
+/** Every source file in the given places, which are relative to the root. */
+export function sourcesIn(root, places) {
+  return places.flatMap((place) => filesAt(path.join(root, place))).sort();
+}
+
+/** A hash of the files' names, sizes and times. */
 export function seenIn(root, places) {
   const hash = createHash("sha256");
-  for (const file of places.flatMap((place) => filesAt(path.join(root, place))).sort()) {
+  for (const file of sourcesIn(root, places)) {
     const { size, mtimeMs } = statSync(file);
     hash.update(`${path.relative(root, file)}\0${size}\0${mtimeMs}\0`);
   }
