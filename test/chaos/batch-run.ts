@@ -11,6 +11,7 @@ import { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { pickOf, Random } from "../simulation/platform/random.ts";
 import { killChild, killServing } from "../support/child-processes.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { startSelfHosted } from "../support/self-hosted.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
 import { type Answer, History } from "./history.ts";
@@ -112,7 +113,7 @@ export const runBatchChaos = async (options: BatchChaosOptions): Promise<BatchCh
 
 const startWorker = (stage: Stage, instance: string): ChildProcess => {
   const flags = ["--instance", instance, "--runtime", "echo", "--provider", "echo", "--concurrency", CONCURRENCY];
-  const child = spawn(process.execPath, ["--no-warnings", path.join(ROOT, "worker/main.ts"), ...flags], {
+  const child = spawn(process.execPath, [SIGNALBOX, "worker", ...flags], {
     cwd: ROOT,
     env: { ...process.env, SERVICE_API_URL: stage.smooth, SERVICE_API_KEY: stage.adminKey },
     stdio: "ignore",

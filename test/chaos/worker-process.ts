@@ -1,9 +1,10 @@
-// A real worker process (`npm run worker`) that is stopped with SIGSTOP during its work, for longer than its leases
+// A real worker process (`signalbox worker`) that is stopped with SIGSTOP during its work, for longer than its leases
 // last, and then continued: its reports are late.
 
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { SIGNALBOX } from "../support/command-line.ts";
 import type { Stage } from "./stage.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -14,7 +15,7 @@ const MAX_STOPPED_MS = 5_000;
 export const runWorkerProcess = async (stage: Stage, instance: string, tags: string): Promise<void> => {
   const flags = { instance, tags, runtime: "echo", provider: "echo", concurrency: "4" };
   const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = spawn(process.execPath, [path.join(ROOT, "worker/main.ts"), ...args], {
+  const child = spawn(process.execPath, [SIGNALBOX, "worker", ...args], {
     cwd: ROOT,
     env: { ...process.env, SERVICE_API_URL: stage.rough, SERVICE_API_KEY: stage.adminKey },
     stdio: "ignore",

@@ -5,12 +5,12 @@ import { once } from "node:events";
 import { existsSync, linkSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { runCommand } from "./run-command.ts";
 
-const MAIN = path.resolve(import.meta.dirname, "../../cli/main.ts");
 const LINES = 40;
 const TIMEOUT_MS = 90_000;
 
@@ -33,7 +33,7 @@ const start = (...args: string[]) => {
     SERVICE_API_KEY: server.adminKey,
     SERVICE_API_URL: server.url,
   };
-  const child = spawn(process.execPath, ["--no-warnings", MAIN, "batch", ...args], { env });
+  const child = spawn(process.execPath, [SIGNALBOX, "batch", ...args], { env });
   const said = { text: "" };
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk) => {

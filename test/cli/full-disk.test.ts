@@ -2,13 +2,11 @@
 
 import { spawnSync } from "node:child_process";
 import { existsSync, openSync } from "node:fs";
-import path from "node:path";
 import { expect, test } from "vitest";
-
-const MAIN = path.resolve(import.meta.dirname, "../../cli/main.ts");
+import { SIGNALBOX } from "../support/command-line.ts";
 
 test.skipIf(!existsSync("/dev/full"))("one sentence says that stdout cannot be written, and the command fails", () => {
-  const { status, stderr } = spawnSync(process.execPath, ["--no-warnings", MAIN, "--help"], {
+  const { status, stderr } = spawnSync(process.execPath, [SIGNALBOX, "--help"], {
     stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
     encoding: "utf8",
   });

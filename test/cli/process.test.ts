@@ -11,10 +11,10 @@ import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { VERSION } from "../../contract/words/version.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 
-const MAIN = path.resolve(import.meta.dirname, "../../cli/main.ts");
 const TIMEOUT_MS = 30_000;
 
 const folder = folderForAllTests();
@@ -34,7 +34,7 @@ const serve = async (answer: RequestListener): Promise<string> => {
 };
 
 const start = (args: readonly string[], env: Record<string, string> = {}) => {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [SIGNALBOX, ...args], {
     env: { PATH: process.env.PATH, HOME: "/nowhere", SERVICE_API_KEY: "sb_1", ...env },
   });
   children.push(child);
@@ -96,7 +96,7 @@ it(
     const url = await serve((_request, response) =>
       response.setHeader("content-type", "application/json").end(session),
     );
-    const { said, ended } = start(["login", url], { XDG_CONFIG_HOME: MAIN });
+    const { said, ended } = start(["login", url], { XDG_CONFIG_HOME: SIGNALBOX });
     expect(await ended).toBe(1);
     expect(said.err).toMatch(/cannot be written: /);
     expect(said.err).not.toContain("    at ");
@@ -188,7 +188,7 @@ it.each([
 /** A worker below `sh -c`, as npm starts it for this event; once it serves. The shell's first word is a process id. */
 const startBelowShell = async (event: string, command: string, argument = "") => {
   const url = await serve((_request, response) => response.writeHead(503).end());
-  const shell = spawn("sh", ["-c", command, process.execPath, MAIN, argument], {
+  const shell = spawn("sh", ["-c", command, process.execPath, SIGNALBOX, argument], {
     env: { PATH: process.env.PATH, SERVICE_API_URL: url, SERVICE_API_KEY: "sb_1", npm_lifecycle_event: event },
     stdio: ["ignore", "pipe", "pipe"],
   });

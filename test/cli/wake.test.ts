@@ -6,13 +6,13 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { WebSocketServer } from "ws";
 import { UsageError } from "../../cli/failure.ts";
 import { broadcastOf, macOf, packetFor } from "../../cli/magic-packet.ts";
 import { environmentOf, Watch } from "../../cli/wake.ts";
 import type { LiveMessage } from "../../contract/live.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { send } from "../support/requests.ts";
 import { startSelfHosted } from "../support/self-hosted.ts";
@@ -131,7 +131,6 @@ it("without anything to do it is refused", async () => {
   await expect(runCommand(["wake", "--tag", "gpu"], () => ({}))).rejects.toThrow("give --mac, --run or --idle");
 });
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const data = folderForAllTests();
 
 const listening = async (): Promise<{ socket: Socket; port: number }> => {
@@ -152,7 +151,7 @@ it("as a process it sends the packet and runs the command, with a viewer's key t
   const flags = ["--tag", "gpu", "--mac", "aa:bb:cc:dd:ee:ff", "--broadcast", broadcast, "--after", "0"];
   const child = spawn(
     process.execPath,
-    ["--no-warnings", MAIN, "wake", ...flags, "--run", `env > ${seen}.part && mv ${seen}.part ${seen}`],
+    [SIGNALBOX, "wake", ...flags, "--run", `env > ${seen}.part && mv ${seen}.part ${seen}`],
     {
       env: { PATH: process.env.PATH, SERVICE_API_URL: server.url, SERVICE_API_KEY: key },
       stdio: ["ignore", "pipe", "pipe"],
@@ -186,14 +185,10 @@ it("as a process it waits as long as the config says", async () => {
   const seen = path.join(data.path, "config-event");
   const note = `echo $SIGNALBOX_EVENT >> ${seen}`;
   await send(access, "PUT", "/config", { capacity: { after_seconds: 1, idle_seconds: 2 } });
-  const child = spawn(
-    process.execPath,
-    ["--no-warnings", MAIN, "wake", "--tag", "gpu", "--run", note, "--idle", note],
-    {
-      env: { PATH: process.env.PATH, SERVICE_API_URL: server.url, SERVICE_API_KEY: server.adminKey },
-      stdio: ["ignore", "ignore", "pipe"],
-    },
-  );
+  const child = spawn(process.execPath, [SIGNALBOX, "wake", "--tag", "gpu", "--run", note, "--idle", note], {
+    env: { PATH: process.env.PATH, SERVICE_API_URL: server.url, SERVICE_API_KEY: server.adminKey },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   try {
     await once(child.stderr, "data");
     await send(access, "POST", "/api/jobs", { prompt: "x", tags: ["gpu"], model: "m1" });
@@ -212,7 +207,7 @@ it("as a process it goes on after a frame that is not the feed's", async () => {
   feed.on("connection", (socket) => socket.send("<html>"));
   await once(feed, "listening");
   const url = `http://127.0.0.1:${(feed.address() as AddressInfo).port}`;
-  const child = spawn(process.execPath, ["--no-warnings", MAIN, "wake", "--run", "true"], {
+  const child = spawn(process.execPath, [SIGNALBOX, "wake", "--run", "true"], {
     env: { PATH: process.env.PATH, SERVICE_API_URL: url, SERVICE_API_KEY: "sb_1" },
   });
   let said = "";

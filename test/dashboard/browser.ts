@@ -8,6 +8,7 @@ import path from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 import { CHROMIUM } from "../support/chromium.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
@@ -24,8 +25,6 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
-
-const WORKER = path.resolve(import.meta.dirname, "../../worker/main.ts");
 
 /** True if these tests are to be skipped: there is no Chromium, and this is not CI. */
 export const lacksBrowser = (): boolean => {
@@ -74,7 +73,7 @@ const watch = (page: Page, origin: string): (() => string[]) => {
 
 /** Of the runtime `echo`: a worker that `npm start` runs may find another one on this machine. */
 const startWorker = ({ url, adminKey }: SelfHosted): (() => void) => {
-  const args = [...process.execArgv, "--no-warnings", WORKER, "--runtime", "echo", "--instance", "local-worker"];
+  const args = [SIGNALBOX, "worker", "--runtime", "echo", "--instance", "local-worker"];
   const env = { PATH: process.env.PATH ?? "", SERVICE_API_URL: url, SERVICE_API_KEY: adminKey };
   const child = spawn(process.execPath, args, { env, stdio: "ignore" });
   return () => child.kill();

@@ -1,20 +1,19 @@
 // Real AI clients against the server, the worker process and a runtime that can be told to misbehave.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
 import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import { embed, generateText, streamText } from "ai";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { type Behaviour, MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
-const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
 /** Longer than any test waits. */
 const NEVER_MS = 60_000;
 const HELLO = [{ role: "user" as const, content: "say hello to all" }];
@@ -32,8 +31,8 @@ beforeAll(async () => {
   runtime = await new MockRuntime({ models: ["m1"] }).start();
   server = await startSelfHosted(data.path);
   const args = [
-    "--no-warnings",
-    MAIN,
+    SIGNALBOX,
+    "worker",
     "--runtime",
     "vllm",
     "--provider",

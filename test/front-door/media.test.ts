@@ -4,15 +4,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
 import OpenAI, { toFile } from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 
-const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
 const MIB = 1024 * 1024;
 
 interface Heard {
@@ -67,7 +66,7 @@ beforeAll(async () => {
   runtime.listen(0, "127.0.0.1");
   await once(runtime, "listening");
   server = await startSelfHosted(data.path);
-  const args = ["--no-warnings", MAIN, "--runtime", "vllm", "--provider", "local", "--instance", "w1"];
+  const args = [SIGNALBOX, "worker", "--runtime", "vllm", "--provider", "local", "--instance", "w1"];
   worker = spawn(process.execPath, [...args, "--concurrency", "20"], {
     env: {
       PATH: process.env.PATH ?? "",

@@ -1,17 +1,16 @@
 // Stored responses with OpenAI's own client, against the server, the worker process and a runtime that knows no state.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import OpenAI, { APIError } from "openai";
 import type { Response as OpenAiResponse, ResponseStreamEvent } from "openai/resources/responses/responses";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
-const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
 const MIB = 1024 * 1024;
 
 const data = folderForAllTests();
@@ -30,7 +29,7 @@ beforeAll(async () => {
   server = await startSelfHosted(data.path);
   worker = spawn(
     process.execPath,
-    ["--no-warnings", MAIN, "--runtime", "vllm", "--provider", "local", "--instance", "w1", "--concurrency", "50"],
+    [SIGNALBOX, "worker", "--runtime", "vllm", "--provider", "local", "--instance", "w1", "--concurrency", "50"],
     {
       env: {
         PATH: process.env.PATH ?? "",

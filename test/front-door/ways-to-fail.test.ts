@@ -2,20 +2,19 @@
 // silence, and never a part as the whole. One row a way; all clients meet it together.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
 import { streamText } from "ai";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventsOf } from "../../contract/text/event-stream.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { type Behaviour, MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
-const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
 const WORDS = Array.from({ length: 2_000 }, () => "word ");
 const TALKING: Behaviour = { words: WORDS, delayMs: 20 };
 const STALLED: Behaviour = { words: WORDS, stallAfter: 3, delayMs: 5 };
@@ -29,7 +28,7 @@ const api = async (method: string, route: string, body?: unknown): Promise<Body>
   (await send({ url: server.url, key: server.adminKey }, method, route, body)).body;
 
 const startWorker = async (): Promise<void> => {
-  const args = ["--no-warnings", MAIN, "--runtime", "vllm", "--provider", "local", "--instance", "w1"];
+  const args = [SIGNALBOX, "worker", "--runtime", "vllm", "--provider", "local", "--instance", "w1"];
   const env = {
     PATH: process.env.PATH ?? "",
     SERVICE_API_URL: server.url,

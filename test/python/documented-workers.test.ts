@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { WHEEL_NAME } from "../../contract/words/wheel.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { lacks } from "../support/python.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const MAIN = path.join(ROOT, "worker/main.ts");
 
 const lacksPython = lacks(["--version"], "python3");
 
@@ -62,7 +62,7 @@ const run = (command: string, args: string[]): Promise<Record<string, unknown>> 
     });
   });
 
-const worker = (...args: string[]) => run(process.execPath, ["--no-warnings", MAIN, ...args]);
+const worker = (...args: string[]) => run(process.execPath, [SIGNALBOX, "worker", ...args]);
 
 it("the shell script counts words", async () => {
   expect(await worker("--exec", "sh count.sh", "--once", '{"prompt": "one two three"}')).toMatchObject({

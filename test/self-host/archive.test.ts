@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import { type Client, createClient } from "../../contract/client.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 import { historyFile, use } from "../upgrade/databases.ts";
@@ -99,7 +100,7 @@ test("old jobs stay until the archive has them, and are read, exported and delet
   } = await archive.days();
   expect(day).toMatchObject({ jobs: 2, parts: 1 });
   const target = path.join(data.path, "day.ndjson.gz");
-  const args = ["cli/main.ts", "archive", "export", day?.day ?? "", "--output", target];
+  const args = [SIGNALBOX, "archive", "export", day?.day ?? "", "--output", target];
   const env = { ...process.env, SERVICE_API_URL: third.url, SERVICE_API_KEY: key };
   await promisify(execFile)(process.execPath, args, { cwd: ROOT, env });
   const lines = gunzipSync(readFileSync(target)).toString().trim().split("\n");

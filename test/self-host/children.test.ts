@@ -9,6 +9,7 @@ import { afterEach, expect, test } from "vitest";
 import WebSocket from "ws";
 import { shareOf } from "../../domain/tenant/share.ts";
 import { childProcesses, killChild, killServing } from "../support/child-processes.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -147,7 +148,7 @@ test("a stream whose process dies, or whose server stops, ends with an error eve
   const { url: SERVICE_API_URL, adminKey: SERVICE_API_KEY } = server;
   const env = { ...process.env, SERVICE_API_URL, SERVICE_API_KEY };
   const args = ["--runtime", "echo", "--instance", "speaks", "--concurrency", "4"];
-  const speaker = spawn(process.execPath, [...process.execArgv, "worker/main.ts", ...args], { env, stdio: "ignore" });
+  const speaker = spawn(process.execPath, [SIGNALBOX, "worker", ...args], { env, stdio: "ignore" });
   const isThere = async () => {
     const { body } = await call(SERVICE_API_KEY, "GET", "/presence");
     expect(body.workers).toMatchObject([{ connected: true }]);

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { moveTenant } from "../../cli/move-tenant.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
@@ -36,7 +37,7 @@ const call = ({ url }: SelfHosted, key: string, method: string, route: string, b
   send({ url, key }, method, route, body);
 
 const moveFrom = (url: string, [here, there]: readonly [string, string], args: readonly string[]) =>
-  run(process.execPath, ["cli/main.ts", "move", ...args], {
+  run(process.execPath, [SIGNALBOX, "move", ...args], {
     cwd: ROOT,
     env: {
       ...process.env,

@@ -9,10 +9,10 @@ import path from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "../dashboard/browser.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
 import type { Body } from "../support/requests.ts";
 import { type Account, CLIENT, type IdentityProvider, openIdentityProvider } from "./identity-provider.ts";
 
-const CLI = path.resolve(import.meta.dirname, "../../cli/main.ts");
 const ADA: Account = {
   sub: "ada",
   name: "Ada Lovelace",
@@ -239,7 +239,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
   it("signalbox login gets a personal key with one click", async () => {
     const home = mkdtempSync(path.join(tmpdir(), "signalbox-login-"));
     const env = { PATH: process.env.PATH ?? "", HOME: home, XDG_CONFIG_HOME: home };
-    const args = [...process.execArgv, "--no-warnings", CLI, "login", world.server.url, "--no-browser"];
+    const args = [SIGNALBOX, "login", world.server.url, "--no-browser"];
     const child: ChildProcess = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
     let said = "";
     child.stderr?.on("data", (chunk) => {

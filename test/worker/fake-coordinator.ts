@@ -8,6 +8,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { LeasedJob, PresenceAnswer } from "../../contract/fleet/worker.ts";
 import { type CoordinatorMessage, type WorkerMessage, workerMessage } from "../../contract/socket.ts";
 import type { ProblemResource } from "../../contract/words/problem.ts";
+import { VERSION } from "../../contract/words/version.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 export const KEY = "test-worker-key";
@@ -42,7 +43,7 @@ export class FakeCoordinator {
   answersPings = true;
   /** What happens to a finished HTTP answer: sent, cut off, or replaced by a gateway's with this status. */
   disturb: (path: string) => "cut" | number | null = () => null;
-  health: { status: number; body: unknown } = { status: 200, body: { status: "ok", version: "1" } };
+  health: { status: number; body: unknown } = { status: 200, body: { status: "ok", version: VERSION } };
   upgradeStatus = 426;
   validKey = KEY;
   heartbeatSeconds = 15;

@@ -7,12 +7,14 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { FakeCoordinator, KEY } from "./fake-coordinator.ts";
 import { assignedJob } from "./job-fixture.ts";
 import { FakeRuntime } from "./runtimes/fake-runtime.ts";
 
-const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
-const CLI = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const BUILT = [SIGNALBOX, "worker"];
+/** As `npm run worker` runs it. */
+const FROM_SOURCES = ["--no-warnings", fileURLToPath(new URL("../../worker/main.ts", import.meta.url))];
 /** Longer than a worker needs to connect. */
 const SLOW_MS = 1_500;
 
@@ -28,9 +30,9 @@ afterEach(async () => {
   await coordinator.stop();
 });
 
-function startWorker(args: string[], env: Record<string, string> = {}, main = MAIN) {
+function startWorker(args: string[], env: Record<string, string> = {}, command = BUILT) {
   const settings = { PATH: process.env.PATH ?? "", SERVICE_API_URL: coordinator.url, SERVICE_API_KEY: KEY, ...env };
-  const child = spawn(process.execPath, ["--no-warnings", main, ...args], { env: settings });
+  const child = spawn(process.execPath, [...command, ...args], { env: settings });
   children.push(child);
   let output = "";
   child.stdout.on("data", (chunk) => {
@@ -90,7 +92,8 @@ test("a worker whose coordinator takes connections and says nothing ends at once
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   // The config comes from elsewhere, so that only the connection hangs.
   const env = { SERVICE_API_URL: url, SERVICE_CONFIG_URL: `${coordinator.url}/config` };
-  const { child, exited } = startWorker(["--runtime", "echo"], env);
+  // `signalbox worker` asks for the coordinator's version first.
+  const { child, exited } = startWorker(["--runtime", "echo"], env, FROM_SOURCES);
   await once(silent, "connection");
   child.kill("SIGTERM");
   const inTime = await Promise.race([exited, pause(4_000).then(() => "too late")]);
@@ -200,8 +203,8 @@ test.each([
   expect(output).not.toContain("sb_two");
 });
 
-test("--help tells the flags and ends with 0", async () => {
-  const { code, output } = await startWorker(["--help"]).exited;
+test("npm run worker -- --help tells the flags and ends with 0", async () => {
+  const { code, output } = await startWorker(["--help"], {}, FROM_SOURCES).exited;
   expect(code).toBe(0);
   for (const flag of ["--instance", "--provider", "--tags", "--models", "--concurrency", "--runtime", "--tier"]) {
     expect(output).toContain(flag);
@@ -209,10 +212,10 @@ test("--help tells the flags and ends with 0", async () => {
 });
 
 test.each([
-  ["npm run worker", MAIN, []],
-  ["signalbox worker", CLI, ["worker"]],
-])("%s goes on with its jobs when nobody reads its log any more", async (_name, main, words) => {
-  const { child } = startWorker([...words, "--runtime", "echo", "--instance", "w1"], {}, main);
+  ["npm run worker", FROM_SOURCES],
+  ["signalbox worker", BUILT],
+])("%s goes on with its jobs when nobody reads its log any more", async (_name, command) => {
+  const { child } = startWorker(["--runtime", "echo", "--instance", "w1"], {}, command);
   await coordinator.waitFor("presence");
   child.stdout.destroy();
   const error = { code: "broken", message: "a line in the log", retryable: false };

@@ -9,11 +9,10 @@ import { childEnvironment } from "../../../worker/exec/child-environment.ts";
 import { wholePaths } from "../../../worker/exec/command.ts";
 import { splitWords } from "../../../worker/exec/split-words.ts";
 import { runJob } from "../../../worker/run-job.ts";
+import { SIGNALBOX } from "../../support/command-line.ts";
 import { assignedJob } from "../job-fixture.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 import { node, open, runCommand } from "./exec-fixture.ts";
-
-const MAIN = path.resolve(import.meta.dirname, "../../../worker/main.ts");
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -318,7 +317,7 @@ describe("how a command ends", () => {
   test("a worker that is killed leaves no command behind", async () => {
     const command = `echo $$ >&2; trap "" TERM; sleep 60 & wait; sleep 60`;
     const args = ["--exec", command, "--exec-shell", "--grace", "0.2", "--once", '{"prompt": "hi"}'];
-    const worker = spawn(process.execPath, ["--no-warnings", MAIN, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+    const worker = spawn(process.execPath, [SIGNALBOX, "worker", ...args], { stdio: ["ignore", "ignore", "pipe"] });
     const [said] = (await once(worker.stderr, "data")) as [Buffer];
     const pid = Number(/(\d+)\s*$/.exec(said.toString())?.[1]);
     expect(isAlive(pid)).toBe(true);

@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { removeLeftFolders } from "../../../worker/exec/left-folders.ts";
+import { SIGNALBOX } from "../../support/command-line.ts";
 import { eventually } from "../../support/eventually.ts";
 
-const MAIN = path.resolve(import.meta.dirname, "../../../worker/main.ts");
 const folder = mkdtempSync(path.join(tmpdir(), "left-"));
 const started: ChildProcess[] = [];
 
@@ -18,7 +18,7 @@ const places = () => readdirSync(folder).sort();
 /** A worker whose job does not end; resolves once its command runs. */
 const startWorker = async () => {
   const before = places();
-  const args = ["--no-warnings", MAIN, "--exec", "sleep 60", "--once", '{"prompt": "hi"}'];
+  const args = [SIGNALBOX, "worker", "--exec", "sleep 60", "--once", '{"prompt": "hi"}'];
   const worker = spawn(process.execPath, args, { env: { ...process.env, TMPDIR: folder }, stdio: "ignore" });
   started.push(worker);
   const own = await eventually(() => {
