@@ -50,7 +50,7 @@ const filterFields = {
   until: instant.optional().meta({ description: "created before this time" }),
   q: z.string().min(1).max(200).refine(isCleanText, CLEAN_TEXT).optional().meta({
     description:
-      "the beginning of an id, or beginnings of words in the prompt or the error. A single letter or digit that begins more than 512 different words finds only itself",
+      "the beginning of an id, beginnings of words in the prompt or the error, or an error's whole code. A single letter or digit that begins more than 512 different words finds only itself",
   }),
 };
 

@@ -178,6 +178,8 @@ describe("a list is narrowed by", () => {
     ["a word's beginning, without its accents", () => ({ q: "bucher" }), () => [failed]],
     ["words of the error", () => ({ q: "window exceeded" }), () => [failed]],
     ["words of prompt and error together", () => ({ q: "translate exceeded" }), () => [failed]],
+    ["the error's code", () => ({ q: " overflow " }), () => [failed]],
+    ["the beginning of the error's code alone", () => ({ q: "over" }), () => []],
     ["words and a status", () => ({ q: "translate", status: "pending" }), () => [waiting]],
     ["nothing that is a word", () => ({ q: '"*)(' }), () => []],
   ];

@@ -8,8 +8,11 @@ import type { ArchivedLine } from "./part.ts";
 /** A term has letters and digits only. */
 const beginning = (term: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])${term}`, "u");
 
+const hasError = (line: ArchivedLine, code: string): boolean =>
+  line.error?.code === code || String(line.error?.status) === code;
+
 const hasWords = (line: ArchivedLine, q: string): boolean => {
-  if (line.id.startsWith(q.trim().toLowerCase())) return true;
+  if (line.id.startsWith(q.trim().toLowerCase()) || hasError(line, q.trim())) return true;
   const terms = searchTermsOf(q);
   const text = `${line.prompt} ${line.error?.message ?? ""}`.normalize("NFC").toLowerCase();
   // A list of the words would cost ten times as much, and a page reads many megabytes.
@@ -32,7 +35,7 @@ const CONDITIONS: Readonly<Record<JobFilterName, (line: ArchivedLine, value: str
   batch: (line, value) => line.batch === value,
   worker: (line, value) => line.assigned_worker === value,
   key: (line, value) => line.key_id === value,
-  error_code: (line, value) => line.error?.code === value || String(line.error?.status) === value,
+  error_code: hasError,
   unpriced: () => true,
   unpriced_since: () => true,
   unpriced_until: () => true,

@@ -50,9 +50,9 @@ const column =
   });
 
 /** Not every runtime has error codes: a number also matches the HTTP status of the error. */
-const errorCode = (value: string): Condition => ({
+const errorCode = (value: string) => ({
   term: termOf("y", value),
-  sql: (bind) =>
+  sql: (bind: Bind) =>
     `(+jobs.error_code = ${bind(value)} OR jobs.record ->> '$.error.status' = CAST(${bind(value)} AS INTEGER))`,
 });
 
@@ -106,11 +106,13 @@ export const unknownOf = (filter: JobFilter): Condition[] => conditionsOf(filter
 const termsOf = (tenant: string, filter: JobFilter): string[] =>
   conditionsOf(filter).flatMap(({ term }) => (term === null ? [] : [term(tenant)]));
 
-/** What the index is asked for. */
+/** What the index is asked for: the words, or an error with them as its code. */
 export const queryOf = (tenant: string, filter: JobFilter, words: readonly string[]): string => {
   const terms = termsOf(tenant, filter);
+  const { q = "" } = filter;
+  const found = words.length === 0 ? [] : [`(${words.join(" AND ")} OR ${errorCode(q.trim()).term(tenant)})`];
   // Each of them names the tenant.
-  return [...(terms.length === 0 ? [tenantTerm(tenant)] : terms), ...words].join(" AND ");
+  return [...(terms.length === 0 ? [tenantTerm(tenant)] : terms), ...found].join(" AND ");
 };
 
 export const wordsOf = ({ q }: JobFilter): string[] => (q === undefined ? [] : searchTermsOf(q));
