@@ -24,7 +24,7 @@ import { historyOf } from "../history/databases.ts";
 import { listLastRuns, listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
 import { newRunHeaders } from "../http/as-asked.ts";
-import { isKeptFromEdge } from "../http/header-value.ts";
+import { EDGE_HEADER, isKeptFromEdge } from "../http/header-value.ts";
 import { answerReplayable, idempotencyOf } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { ask, askAndAnswer, askAndDrain, askAndEnd } from "../tenant/ask.ts";
@@ -44,10 +44,14 @@ const create = endpoint(
     path: "/api/schedules",
     summary: "Create a schedule",
     description: "Give either `cron` (five fields) or `interval` (`<integer><s|m|h|d>`).",
+    headers: newRunHeaders.pick({ [EDGE_HEADER]: true }),
     body: newScheduleRequest,
     answers: { 201: { description: "The schedule.", schema: scheduleResource } },
   },
-  (c, { body, token }) => askAndAnswer(c, token, "createSchedule", toNewSchedule(body), 201),
+  (c, { body, token }) => {
+    const kept = isKeptFromEdge(c) ? { edge: false } : {};
+    return askAndAnswer(c, token, "createSchedule", { ...toNewSchedule(body), ...kept }, 201);
+  },
 );
 
 const preview = endpoint(

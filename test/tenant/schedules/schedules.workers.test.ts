@@ -328,6 +328,15 @@ describe("a key with limits", () => {
     expect((await run("nowhere")).status).toBe(400);
   });
 
+  it("keeps a schedule from hosted providers if the request that makes it says so", async () => {
+    const world = await newWorld();
+    const made = (name: string, edge: string) =>
+      world.post("/api/schedules", { ...NEW, name }, { headers: { "x-signalbox-edge": edge } });
+    expect((await made("off", "off")).body.edge).toBe(false);
+    expect((await made("on", "on")).body.edge).toBe(true);
+    expect((await made("odd", "nowhere")).status).toBe(400);
+  });
+
   it("keeps the jobs of its schedules from hosted providers as it keeps its own", async () => {
     const world = await newWorld();
     const limits = { edge: false };
