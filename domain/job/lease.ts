@@ -210,7 +210,7 @@ const workerLost = (
 };
 
 export const timeOutJob = (job: Job, timeoutMs: number, nowAt: number): Decision => {
-  const error: JobError = { code: "timeout", message: `ran longer than ${timeoutMs / 1000} s`, retryable: true };
+  const error: JobError = { code: "timeout", message: `ran longer than ${timeoutMs / 1000} s`, retryable: false };
   const decision = failedUnreported(job, error, nowAt);
   return { ...decision, events: [jobEvent(decision.job, "job.timed_out", nowAt, { ...error })] };
 };

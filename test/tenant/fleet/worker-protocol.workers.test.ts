@@ -248,7 +248,7 @@ describe("a lease", () => {
     await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
     await ageJob(world, id, 61_000, ["startedAt"]);
     await alarm(world);
-    expect(await read(id)).toMatchObject({ status: "failed", error: { code: "timeout", retryable: true } });
+    expect(await read(id)).toMatchObject({ status: "failed", error: { code: "timeout", retryable: false } });
     expect((await world.post(`/api/jobs/${id}/complete`, { lease: 1, result: 1 })).body.code).toBe("lease_lost");
   });
 });
