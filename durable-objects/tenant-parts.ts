@@ -3,7 +3,7 @@
 
 import { defaultDocument, historyDefaultsOf } from "../contract/config/config-history.ts";
 import { publicOriginOf } from "../contract/text/public-origin.ts";
-import { databaseOf, missingDatabase, numberOf } from "../domain/tenant/tenant-database.ts";
+import { databaseOf, MissingDatabase, numberOf } from "../domain/tenant/tenant-database.ts";
 import { OperationCaller } from "./calls/operation-caller.ts";
 import { OPERATOR, TurnRunner } from "./calls/turn-runner.ts";
 import { EffectSender } from "./effects/effect-sender.ts";
@@ -41,7 +41,7 @@ const linkSigner =
 /** @throws Error if it is not bound: no other database is read instead. */
 const boundDatabase = (env: TenantEnv, number: number): D1Database => {
   const found = databaseOf(env, number);
-  if (found === undefined) throw new Error(missingDatabase(number));
+  if (found === undefined) throw new MissingDatabase(number);
   return found;
 };
 

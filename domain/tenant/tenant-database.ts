@@ -48,14 +48,23 @@ const MOVING = 99;
 
 export const numberOf = ({ at, to }: HistoryPlace): number => (to === null ? at : MOVING);
 
-export const missingDatabase = (number: number): string =>
-  number === MOVING
-    ? "this tenant's history moves to another database, and is read and written again when it is there"
-    : `the database ${bindingOf(number)}, which has this tenant's history, is not bound: wrangler.toml must name it`;
+export class MissingDatabase extends Error {
+  readonly isMoving: boolean;
 
-/** Of what the log says: that a history moves is nobody's failure. */
-export const levelOfMissing = (words: string): "info" | "error" =>
-  words === missingDatabase(MOVING) ? "info" : "error";
+  constructor(number: number) {
+    const isMoving = number === MOVING;
+    super(
+      isMoving
+        ? "this tenant's history moves to another database, and is read and written again when it is there"
+        : `the database ${bindingOf(number)}, which has this tenant's history, is not bound: wrangler.toml must name it`,
+    );
+    this.isMoving = isMoving;
+  }
+}
+
+/** In the log: that a history moves is nobody's failure. */
+export const levelOfFailure = (error: unknown): "info" | "error" =>
+  error instanceof MissingDatabase && error.isMoving ? "info" : "error";
 
 /** All that are bound, by number. */
 export const boundDatabases = <Database>(

@@ -3,7 +3,7 @@
 
 import type { Brought } from "../../domain/job/archived-job.ts";
 import { ARCHIVED_COLUMNS, type ArchivedRow, readArchived } from "../../domain/job/job-record.ts";
-import { levelOfMissing } from "../../domain/tenant/tenant-database.ts";
+import { levelOfFailure } from "../../domain/tenant/tenant-database.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
@@ -38,7 +38,7 @@ export const findArchivedRecords = async (
     );
     return ok(new Map(brought));
   } catch (error) {
-    log(levelOfMissing((error as Error).message), "history.failed", { tenant }, error);
+    log(levelOfFailure(error), "history.failed", { tenant }, error);
     return refuseHistory();
   }
 };

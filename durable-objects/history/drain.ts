@@ -4,7 +4,7 @@
 
 import { within } from "../../contract/text/within.ts";
 import { retryDelayMs } from "../../domain/job/backoff.ts";
-import { levelOfMissing } from "../../domain/tenant/tenant-database.ts";
+import { levelOfFailure } from "../../domain/tenant/tenant-database.ts";
 import { log } from "../../log/log.ts";
 import type { Store } from "../store/open.ts";
 import { DRAIN_DELAY_MS, type OutboxRow } from "../store/outbox.ts";
@@ -179,7 +179,7 @@ export class Drain {
       this.#retryDelayMs = delayMs;
       this.#retryAt = this.#tools.now() + delayMs;
       const detail = `trying again in ${Math.round(delayMs)} ms`;
-      log(levelOfMissing((error as Error).message), "drain.failed", { tenant: this.#tools.tenant, detail }, error);
+      log(levelOfFailure(error), "drain.failed", { tenant: this.#tools.tenant, detail }, error);
       return false;
     }
   }

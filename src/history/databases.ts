@@ -5,8 +5,8 @@ import {
   type DatabaseUse,
   databaseOf,
   emptiestDatabase,
-  levelOfMissing,
-  missingDatabase,
+  levelOfFailure,
+  MissingDatabase,
 } from "../../domain/tenant/tenant-database.ts";
 import { log } from "../../log/log.ts";
 import type { Env } from "../env.ts";
@@ -24,8 +24,8 @@ export const historyOf = (env: Env, { tenant, database }: Placed): D1Database =>
   if (database === undefined) throw new Error(`nobody was asked which database has the history of ${tenant}`);
   const found = databaseOf(env, database);
   if (found !== undefined) return found;
-  const detail = missingDatabase(database);
-  log(levelOfMissing(detail), "history.failed", { tenant, detail });
+  const missing = new MissingDatabase(database);
+  log(levelOfFailure(missing), "history.failed", { tenant, detail: missing.message });
   throw new Refused(historyUnavailable);
 };
 
