@@ -82,13 +82,18 @@ export const refuseOverLimits = (
   turn: Turn,
   names: readonly (string | null)[],
   requests: readonly Request[],
+  waitingCount?: number,
 ): Result<null, Refusal> => {
   const allowed = refuseModel(turn, names);
-  return allowed.ok ? refuseOverUse(turn, requests) : allowed;
+  return allowed.ok ? refuseOverUse(turn, requests, waitingCount) : allowed;
 };
 
-/** The limits that hold whatever the model. */
-export const refuseOverUse = (turn: Turn, requests: readonly Request[]): Result<null, Refusal> => {
+/** The limits that hold whatever the model. `waitingCount` of the requests may have to wait. */
+export const refuseOverUse = (
+  turn: Turn,
+  requests: readonly Request[],
+  waitingCount: number = requests.length,
+): Result<null, Refusal> => {
   const held = limitsOf(turn);
   if (held === null) return ok(null);
   const { keyId, limits } = held;
@@ -97,7 +102,7 @@ export const refuseOverUse = (turn: Turn, requests: readonly Request[]): Result<
     if (refused !== null) return err(refused);
   }
   const waiting = turn.memory.openByKey.get(waitingOf(keyId)) ?? 0;
-  if (limits.maxWaiting != null && waiting + requests.length > limits.maxWaiting)
+  if (limits.maxWaiting != null && waitingCount > 0 && waiting + waitingCount > limits.maxWaiting)
     return err(
       exceeded(`this key may have ${plural(limits.maxWaiting, "job")} waiting, and has ${waiting}`, OPEN_RETRY_MS),
     );

@@ -114,7 +114,7 @@ export const dispatch = (
     if (!files.ok) return files;
     const backlog = refuseBacklog(turn);
     if (!backlog.ok) return backlog;
-    const limited = refuseOverLimits(turn, [request.job.model], [request.job]);
+    const limited = refuseOverLimits(turn, [request.job.model], [request.job], 0);
     if (!limited.ok) return limited;
     const created = createJob(asKeyMay(turn, request.job), turn.newId(), turn.nowAt, turn.caller);
     const policy = routePolicy(turn);
@@ -126,6 +126,8 @@ export const dispatch = (
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) return budget;
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
+    const waiting = refuseOverUse(turn, [], 1);
+    if (!waiting.ok) return waiting;
     const grouped = refuseGroups(turn, [created.job.groupKey]);
     if (!grouped.ok) return grouped;
     countRequest(turn, true, [request.job]);

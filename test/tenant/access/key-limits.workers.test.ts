@@ -85,6 +85,17 @@ it("no more jobs wait than its key may have waiting, before and after a restart"
   expect((await world.post("/api/jobs", { prompt: "another key's" })).status).toBe(201);
 });
 
+it("a dispatch, which does not wait, is no waiting job; one that is queued is", async () => {
+  const key = await limitedKey({ max_waiting: 1 });
+  expect((await post(key, { tags: ["none-has"] })).status).toBe(201);
+  await present("w", { tags: "gpu" });
+  const dispatch = async (path: string, tag: string): Promise<number> =>
+    (await key.post(path, { prompt: "x", tags: [tag] })).status;
+  expect(await dispatch("/dispatch", "gpu")).toBe(200);
+  expect(await dispatch("/dispatch", "other")).toBe(503);
+  expect(await dispatch("/dispatch?queue=true", "other")).toBe(429);
+});
+
 it("each person of a key has limits of their own", async () => {
   const key = await limitedKey({ per_user: { requests_per_minute: 2, concurrent: 1 } });
   const ann = { fairness_key: "ann" };
