@@ -224,7 +224,9 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
   const prompt = `Waits ${"averyveryverylongword".repeat(20)}`;
   const { id: waiting } = await call<{ id: string }>("POST", "/api/jobs", { prompt, tags: ["h100", longTag] });
   await call("POST", "/api/schedules", { name: "sweep", interval: "1h", prompt: "Sweep" });
-  await call("POST", "/api/schedules/sweep/run");
+  const { job_id: swept } = await call<{ job_id: string }>("POST", "/api/schedules/sweep/run");
+  // The last one that the local worker takes: what waited for it would go to the next worker.
+  await call("GET", `/api/jobs/${swept}?wait=20`);
   const { id: input } = await call<{ id: string }>("POST", "/api/files?name=in.jsonl&purpose=batch", { no: "line" });
   const asked = {
     input_file_id: input,
