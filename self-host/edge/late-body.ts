@@ -5,15 +5,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { MAX_FILE_BYTES } from "../../domain/file/file.ts";
 
-/** A file of twice the size that is kept. `silenceMs`: a client that sends nothing for so long has stopped. */
-export const LATE_BODY: LateBounds = { bytes: 2 * MAX_FILE_BYTES, ms: 30_000, silenceMs: 5_000 };
+/**
+ * A file of twice the size that is kept. Silence ends nothing: Node's `fetch` rests for seconds before it sends a long
+ * form, and a silent connection costs no more than one without a request.
+ */
+export const LATE_BODY: LateBounds = { bytes: 2 * MAX_FILE_BYTES, ms: 30_000 };
 /** A piece is what one read gives, 64 KiB at most: together 64 MiB a second at most. */
 const A_PIECE_EVERY_MS = 1;
 
 interface LateBounds {
   readonly bytes: number;
   readonly ms: number;
-  readonly silenceMs: number;
 }
 
 /** Those that wait to be read on. */
@@ -61,14 +63,12 @@ export class LateBodies {
     };
     const stop = (): void => {
       clearTimeout(end);
-      clearTimeout(silence);
       incoming.off("data", drop).off("end", stop);
       socket.off("close", stop);
       Reflect.deleteProperty(socket, "destroySoon");
       if (!staysOpen || !incoming.complete) socket.destroySoon();
     };
     const drop = (piece: Buffer): void => {
-      silence.refresh();
       left -= piece.byteLength;
       if (left < 0) {
         stop();
@@ -79,7 +79,6 @@ export class LateBodies {
       isWaiting = true;
     };
     const end = setTimeout(stop, this.#bounds.ms).unref();
-    const silence = setTimeout(stop, this.#bounds.silenceMs).unref();
     socket.destroySoon = () => {
       if (!staysOpen) socket.end();
     };
