@@ -2,7 +2,7 @@
 // CPU that the sources take, whose types Node removes at each start.
 
 import path from "node:path";
-import { PACKAGE_DIRECTORY } from "../../self-host/build/package.ts";
+import { PACKAGE_DIRECTORY } from "../../self-host/build/places.ts";
 
 /** What Node runs as `signalbox`. */
 export const SIGNALBOX = path.resolve(import.meta.dirname, "../..", PACKAGE_DIRECTORY, "cli/main.js");
