@@ -95,7 +95,9 @@ export const startWorld = async (args: string[] = [], env: Record<string, string
     return (text === "" ? undefined : JSON.parse(text)) as Answer;
   };
   const visit = async (address: string, options: BrowserContextOptions = {}): Promise<Watched> => {
-    const context = await browser.newContext({ timezoneId: "Europe/Berlin", ...options });
+    // Nothing moves, unless a test asks for it: a browser draws a page sixty times a second while anything does.
+    const usual = { timezoneId: "Europe/Berlin", reducedMotion: "reduce" } as const;
+    const context = await browser.newContext({ ...usual, ...options });
     // A test that closes its whole browser has closed this before.
     onTestFinished(async () => {
       // A handler that is still at work when its page goes must not fail the run.
