@@ -41,11 +41,15 @@ export function markBuilt(root, mark) {
   writeFileSync(path.join(root, MARK), JSON.stringify(mark));
 }
 
-/** A folder without the build's tools, as a container's, has a dist/ built elsewhere: there is nothing to build. */
+/** A folder without the build's tools, as a container's, has a dist/ built elsewhere, which is used unchanged. */
+export function canBuild(root) {
+  return existsSync(path.join(root, "node_modules/wrangler"));
+}
+
 export function isBuilt(root) {
   const file = path.join(root, MARK);
   if (!existsSync(file)) return false;
-  if (!existsSync(path.join(root, "node_modules/wrangler"))) return true;
+  if (!canBuild(root)) return true;
   const { products, inputs, seen } = JSON.parse(readFileSync(file, "utf8"));
   return products.every((product) => existsSync(path.join(root, product))) && seenIn(root, inputs) === seen;
 }

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { ROOT } from "../run-command.ts";
-import { sourcesIn } from "./built.mjs";
+import { canBuild, sourcesIn } from "./built.mjs";
 
 /** The hash of every file in the given places (relative to the root), including names. */
 const hashInputs = (places: readonly string[]): string => {
@@ -29,6 +29,8 @@ export interface Step {
 
 /** Runs `work` unless inputs and product are unchanged since the last successful run. Returns true if it ran. */
 export const buildIfChanged = async (step: Step, work: () => Promise<void>): Promise<boolean> => {
+  const isThere = existsSync(path.join(ROOT, step.product));
+  if (isThere && !canBuild(ROOT)) return false;
   const stamp = path.join(ROOT, step.stamp);
   const hash = hashInputs(step.inputs);
   const isFresh =
