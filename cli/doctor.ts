@@ -7,7 +7,7 @@ import type { WorkerDetail, WorkerResource } from "../contract/fleet/worker.ts";
 import type { JobResource } from "../contract/jobs/job.ts";
 import { objectOf } from "../contract/text/json-object.ts";
 import { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../contract/words/values.ts";
-import { VERSION } from "../contract/words/version.ts";
+import { packageAt, VERSION } from "../contract/words/version.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -34,9 +34,6 @@ const MAX_LOOKED_AT = 20;
 const good = (what: Check["what"], says: string): Check => ({ what, verdict: "good", says });
 const warning = (what: Check["what"], says: string): Check => ({ what, verdict: "warning", says });
 const bad = (what: Check["what"], says: string): Check => ({ what, verdict: "bad", says });
-
-/** npx caches a package by its address; the version in the query makes the address new. */
-export const packageAt = (url: string, version: string): string => `${url}/signalbox.tgz?${version}`;
 
 export async function* examine(
   client: Signalbox,

@@ -1,5 +1,7 @@
-// What a worker says when it starts: what it serves, and why.
+// What a worker says when it starts: what it serves, and why; and that its coordinator is of another version.
 
+import { isObject, parseJson } from "../contract/text/json-object.ts";
+import { packageAt, VERSION } from "../contract/words/version.ts";
 import type { Runtime } from "./calls/runtime.ts";
 import type { Settings } from "./settings.ts";
 
@@ -14,4 +16,20 @@ export const greeting = (settings: Told, { name, address }: Pick<Runtime, "name"
   const serves = `${instance} serves ${provider ?? name} with ${name}${at}, ${concurrency} at a time, for ${apiUrl}`;
   const isStandIn = settings.runtime === null && name === "echo";
   return isStandIn ? `${serves}, ${FOUND_NONE}` : serves;
+};
+
+const ANSWER_WITHIN_MS = 3_000;
+
+/** An older worker still works, so this only warns; null if the versions are the same, or no coordinator answers. */
+export const versionWarning = async (apiUrl: string, send: typeof fetch = fetch): Promise<string | null> => {
+  try {
+    const response = await send(`${apiUrl}/health`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    const health = parseJson(await response.text());
+    const version = isObject(health) ? health.version : undefined;
+    if (typeof version !== "string" || version === VERSION) return null;
+    const same = `npx ${packageAt(apiUrl, version)} worker has the same version`;
+    return `this is version ${VERSION}, the coordinator is ${version}: ${same}`;
+  } catch {
+    return null;
+  }
 };

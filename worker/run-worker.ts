@@ -9,7 +9,7 @@ import { logProblem } from "../log/log.ts";
 import { goOnUnread } from "../log/unread.ts";
 import type { Runtime } from "./calls/runtime.ts";
 import { openCommand } from "./exec/open-command.ts";
-import { greeting } from "./greeting.ts";
+import { greeting, versionWarning } from "./greeting.ts";
 import { openWorkerLog, type WorkerLog } from "./log.ts";
 import { Machine } from "./models/machine.ts";
 import { openManager } from "./models/open-manager.ts";
@@ -110,6 +110,9 @@ const work = async (
   const models = settings.models.length === 0 && runtime.name === "echo" ? [ECHO_MODEL] : settings.models;
   const identity = { instance, provider, tags, models, tier, concurrency, version: VERSION };
   log(greeting(settings, runtime));
+  void versionWarning(apiUrl).then(
+    (words) => words !== null && log(words, { event: "worker.other_version", level: "warn" }),
+  );
   const parts = { identity, runtime, machine, log, ...(opening ? { opening } : {}) };
   const started = startWork({ apiUrl, apiKey, configUrl, ...parts });
   onEnd(log, env, () => void started.then(({ drain }) => drain(GRACE_MS)));

@@ -3,28 +3,14 @@
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import { logInByBrowser, offersBrowserLogin } from "../browser-login.ts";
-import { type Check, examine, packageAt } from "../doctor.ts";
+import { type Check, examine } from "../doctor.ts";
 import { Failure } from "../failure.ts";
 import { checkedAddress, keepLogin, loginOf } from "../login.ts";
-import type { Output } from "../output.ts";
 import { readKey } from "../read-key.ts";
 import type { Verb } from "../verb.ts";
 import { showFindings } from "../verdict.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 import { waitLive } from "./wait-aloud.ts";
-
-/** An old package still works, so this only warns; if the coordinator is down, the worker handles that. */
-const sayIfOutdated = async (url: string, output: Output, signal: AbortSignal): Promise<void> => {
-  const client = createClient({ url, retries: 0, timeoutMs: 3_000 });
-  const version = await client.service.health({ signal }).then(
-    (health) => health.version,
-    () => VERSION,
-  );
-  if (version === VERSION) return;
-  output.say(
-    `This is version ${VERSION}, the coordinator is ${version}: npx ${packageAt(url, version)} worker has the same version.`,
-  );
-};
 
 /** The key on stdin; without one the browser's, where people sign in to the service; else a key is asked for. */
 const keyFor = async (login: Parameters<typeof logInByBrowser>[0]): Promise<string> => {
@@ -46,12 +32,10 @@ export const serviceCommands: readonly Verb[] = [
     says: "Runs a worker until it is stopped; --help lists its flags",
     examples: ["worker --runtime ollama", "worker --runtime vllm --instance gpu-1 --tags gpu,eu --concurrency 4"],
     passesOn: true,
-    run: async ({ env, output, signal }, { rest }) => {
+    run: async ({ env }, { rest }) => {
       // Loaded only when needed, because it is most of the package.
       const { runWorker } = await import("../../worker/run-worker.ts");
       const { url, key } = loginOf(env);
-      // One job alone needs no coordinator.
-      if (!rest.some((word) => /^--(once|help)\b/.test(word))) await sayIfOutdated(url, output, signal);
       // The worker uses the same address and key as every other command.
       const settings = { ...env, SERVICE_API_URL: url, ...(key === undefined ? {} : { SERVICE_API_KEY: key }) };
       return runWorker(rest, settings, "signalbox worker");

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { greeting } from "../../worker/greeting.ts";
+import { VERSION } from "../../contract/words/version.ts";
+import { greeting, versionWarning } from "../../worker/greeting.ts";
 
 const settings = { instance: "w1", provider: null, runtime: null, concurrency: 2, apiUrl: "http://here" };
 const echo = { name: "echo", address: null };
@@ -18,4 +19,16 @@ test("a worker that found one, or was told to echo, says what it serves", () => 
   expect(greeting({ ...settings, runtime: "echo", provider: "mine" }, echo)).toBe(
     "w1 serves mine with echo, 2 at a time, for http://here",
   );
+});
+
+test("a worker of another version than its coordinator says so, and where the coordinator has its own", async () => {
+  const answering = (answer: BodyInit) => (async () => new Response(answer)) as typeof fetch;
+  const warningAt = (health: unknown) => versionWarning("http://here", answering(JSON.stringify(health)));
+  expect(await warningAt({ status: "ok", version: "9.9.9" })).toBe(
+    `this is version ${VERSION}, the coordinator is 9.9.9: npx http://here/signalbox.tgz?9.9.9 worker has the same version`,
+  );
+  for (const health of [{ status: "ok", version: VERSION }, { status: "ok" }, { version: 9 }, [], null])
+    expect(await warningAt(health)).toBeNull();
+  expect(await versionWarning("http://here", answering("<html>"))).toBeNull();
+  expect(await versionWarning("http://here", () => Promise.reject(new Error("no route")))).toBeNull();
 });
