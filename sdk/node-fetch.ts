@@ -53,13 +53,20 @@ const isFetchItsOwn = (): boolean => {
   return globalThis.fetch === builtInFetch && (dispatcher === undefined || dispatcher.constructor.name === "Agent");
 };
 
+interface Bounds {
+  readonly idleMs: number;
+  readonly answerChars: number;
+}
+
+const BOUNDS: Bounds = { idleMs: IDLE_MS, answerChars: MAX_ANSWER_CHARS };
+
 /** Undefined where there is only `fetch`. */
-export const nodeFetch = (url: string, idleMs = IDLE_MS): FetchWhole | undefined => {
+export const nodeFetch = (url: string, bounds: Partial<Bounds> = {}): FetchWhole | undefined => {
   const http = httpOfNode();
   if (http === null || !url.startsWith(PLAIN_HTTP)) return undefined;
   return (address, init) =>
     (init.body === undefined || typeof init.body === "string") && isFetchItsOwn()
-      ? send(http, address, init, idleMs)
+      ? send(http, address, init, { ...BOUNDS, ...bounds })
       : fetch(address, init);
 };
 
@@ -68,14 +75,14 @@ const send = (
   http: NodeHttp,
   url: string,
   { method, headers, body, signal }: RequestInit,
-  idleMs: number,
+  { idleMs, answerChars }: Bounds,
 ): Promise<WholeAnswer> =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const failed = (cause: unknown): void =>
       reject(signal?.aborted ? signal.reason : new TypeError("the request failed", { cause }));
     const options = { method, headers: Object.fromEntries(headers as Headers), timeout: idleMs };
-    const request = http.request(url, options, (answer) => resolve(wholeAnswer(answer)));
+    const request = http.request(url, options, (answer) => resolve(wholeAnswer(answer, answerChars)));
     const stop = (): void => void request.destroy(signal?.reason);
     signal?.addEventListener("abort", stop);
     request.on("timeout", () => void request.destroy(new Error(`nothing came for ${idleMs} ms`)));
@@ -88,13 +95,13 @@ const send = (
     request.end(body as string | undefined);
   });
 
-const wholeAnswer = (answer: NodeAnswer): WholeAnswer => {
+const wholeAnswer = (answer: NodeAnswer, maxChars: number): WholeAnswer => {
   const { statusCode: status, statusMessage: statusText, headers } = answer;
   const text = new Promise<string>((resolve, reject) => {
     let read = "";
     answer.setEncoding("utf8");
     answer.on("data", (part: string) => {
-      if (read.length + part.length > MAX_ANSWER_CHARS) answer.destroy(new Error("the answer is too long"));
+      if (read.length + part.length > maxChars) answer.destroy(new Error("the answer is too long"));
       else read += part;
     });
     answer.on("end", () => resolve(read));

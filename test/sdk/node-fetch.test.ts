@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { nodeFetch } from "../../sdk/node-fetch.ts";
 import { Signalbox, type SignalboxOptions } from "../../sdk/signalbox.ts";
@@ -124,8 +125,19 @@ describe("Node's own client", () => {
 
   it("gives up where nothing more comes, as fetch does after five minutes", async () => {
     const { url } = await clientOf((outgoing) => void outgoing.writeHead(200).write("{"));
-    const answer = await nodeFetch(url, 20)?.(url, asked);
+    const answer = await nodeFetch(url, { idleMs: 20 })?.(url, asked);
     await expect(answer?.text()).rejects.toThrow();
+  });
+
+  it("leaves an answer without an end, before it is longer than a text may be", async () => {
+    const left = Promise.withResolvers<void>();
+    const { url } = await clientOf((outgoing) => {
+      const endless = new Readable({ read: () => void endless.push("x".repeat(1_000)) });
+      endless.pipe(outgoing.writeHead(200)).on("close", left.resolve);
+    });
+    const answer = await nodeFetch(url, { answerChars: 100_000 })?.(url, asked);
+    await expect(answer?.text()).rejects.toThrow("the answer is too long");
+    await left.promise;
   });
 
   it("takes what closes without an answer for none", async () => {
