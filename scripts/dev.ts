@@ -5,24 +5,14 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { VITE_CONFIG, VITE_WATCH } from "../self-host/build/dashboard.ts";
-import { loadProject } from "../self-host/build/project.ts";
 import { type Supervised, supervise } from "../self-host/children/supervised.ts";
-import { ExitError, runScript } from "../self-host/exit-error.ts";
-import { ROOT, runCommand, toolEnvironment } from "../self-host/run-command.ts";
+import { runScript } from "../self-host/exit-error.ts";
+import { ROOT, toolEnvironment } from "../self-host/run-command.ts";
 import { buildAll } from "./build.ts";
+import { migrateDevelopment } from "./dev-migrations.ts";
 import { keepDevSecrets } from "./dev-secrets.ts";
 
 const STOP_GRACE_MS = 5_000;
-
-const migrate = async (): Promise<void> => {
-  const { databases } = await loadProject();
-  for (const { binding } of databases) {
-    const { code } = await runCommand("wrangler", ["d1", "migrations", "apply", binding, "--local"], {
-      env: { CI: "1" },
-    });
-    if (code !== 0) throw new ExitError(`The migrations of ${binding} could not be applied.`);
-  }
-};
 
 const start = (command: string, args: string[]): Supervised =>
   supervise(command, command, args, toolEnvironment(), ROOT);
@@ -45,6 +35,6 @@ const serve = async (): Promise<number> => {
 
 await runScript(async () => {
   await buildAll();
-  await migrate();
+  await migrateDevelopment(path.join(ROOT, ".wrangler/state"));
   return serve();
 });

@@ -1,4 +1,4 @@
-// Runs inside workerd, before anything is served: applies what d1_migrations does not list yet, one migration and its
+// Runs inside workerd, before anything is served (`npm start`: as a test, `npm run dev`: by a request): applies what d1_migrations does not list yet, one migration and its
 // record in one transaction. The table is wrangler's own, so that both can look after the same database.
 // Forwards only: a database that a newer release has migrated is left as it is.
 
@@ -26,8 +26,15 @@ async function migrate(database, migrations) {
   }
 }
 
+async function migrateAll(env) {
+  for (const { binding, migrations } of env.DATABASES) await migrate(env[binding], migrations);
+}
+
 export default {
-  async test(_controller, env) {
-    for (const { binding, migrations } of env.DATABASES) await migrate(env[binding], migrations);
-  },
+  test: (_controller, env) => migrateAll(env),
+  fetch: (_request, env) =>
+    migrateAll(env).then(
+      () => new Response(),
+      ({ message }) => new Response(message, { status: 500 }),
+    ),
 };

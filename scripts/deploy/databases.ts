@@ -1,13 +1,14 @@
 // The history databases of a deployment. wrangler.toml has those that there are; `--databases` adds further ones.
 
 import { bindingOf, MAX_DATABASES } from "../../domain/tenant/tenant-database.ts";
-import type { Project } from "../../self-host/build/project.ts";
+import type { Database } from "../../self-host/build/project.ts";
 import { ExitError } from "../../self-host/exit-error.ts";
 
-type Databases = Project["databases"];
-
 /** All that the deployment has afterwards; a further one has the migrations of the first. */
-export const databasesWith = ({ databases }: Pick<Project, "databases">, asked: string | undefined): Databases => {
+export const databasesWith = (
+  { databases }: { readonly databases: readonly Database[] },
+  asked: string | undefined,
+): readonly Database[] => {
   const [first] = databases;
   if (asked === undefined || first === undefined) return databases;
   const count = Number(asked);

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Migration, Project } from "../../self-host/build/project.ts";
+import type { Database, Migration } from "../../self-host/build/project.ts";
 import { ExitError } from "../../self-host/exit-error.ts";
 import { parseJson, wrangler } from "./remote.ts";
 import { withoutComments } from "./sql-text.ts";
@@ -20,7 +20,7 @@ const importText = ({ name, queries }: Migration): string => {
 };
 
 /** Applies what the ledger does not list yet; returns the names of what it applied. */
-export const applyMigrations = async ({ binding, migrations }: Project["databases"][number]): Promise<string[]> => {
+export const applyMigrations = async ({ binding, migrations }: Database): Promise<string[]> => {
   const execute = (failure: string, ...args: string[]): Promise<string> =>
     wrangler(failure, "d1", "execute", binding, "--remote", "--yes", ...args);
   const unread = `The migrations of ${binding} could not be listed.`;

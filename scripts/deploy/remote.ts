@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { Project } from "../../self-host/build/project.ts";
+import type { Database } from "../../self-host/build/project.ts";
 import { ExitError } from "../../self-host/exit-error.ts";
 import { ROOT, runCommand } from "../../self-host/run-command.ts";
 
@@ -34,7 +34,7 @@ export const requireLogin = async (): Promise<void> => {
   );
 };
 
-type Database = Pick<Project["databases"][number], "binding" | "databaseName">;
+type NamedDatabase = Pick<Database, "binding" | "databaseName">;
 
 interface RemoteDatabase {
   name: string;
@@ -45,7 +45,11 @@ const isBlockOf = (table: string, binding: string): boolean =>
   table.startsWith("[[d1_databases]]") && new RegExp(`^\\s*binding\\s*=\\s*["']${binding}["']`, "m").test(table);
 
 /** wrangler.toml with the database's id, in its block or in a new one; null if it has an id already. */
-export const withDatabase = (toml: string, { binding, databaseName: name }: Database, id: string): string | null => {
+export const withDatabase = (
+  toml: string,
+  { binding, databaseName: name }: NamedDatabase,
+  id: string,
+): string | null => {
   const block = toml.split(/^(?=\[)/m).find((table) => isBlockOf(table, binding));
   if (block !== undefined)
     return block.includes(NO_DATABASE_ID) ? toml.replace(block, block.replace(NO_DATABASE_ID, id)) : null;
@@ -54,7 +58,7 @@ export const withDatabase = (toml: string, { binding, databaseName: name }: Data
 };
 
 /** Writes the database's id into wrangler.toml if it has none, and creates the database if the account has none. */
-export const ensureDatabase = async (given: Database): Promise<void> => {
+export const ensureDatabase = async (given: NamedDatabase): Promise<void> => {
   const name = given.databaseName;
   const file = path.join(ROOT, "wrangler.toml");
   const toml = readFileSync(file, "utf8");

@@ -15,7 +15,7 @@ interface WranglerConfig {
   vars: Record<string, unknown>;
   durable_objects: { bindings: { name: string; class_name: string }[] };
   migrations: { new_sqlite_classes?: string[] }[];
-  d1_databases: { binding: string; database_name?: string; migrations_dir?: string }[];
+  d1_databases: { binding: string; database_name?: string; database_id?: string; migrations_dir?: string }[];
   assets?: {
     binding?: string;
     directory?: string;
@@ -63,6 +63,7 @@ const readProject = async (): Promise<Project> => {
     databases: config.d1_databases.map((database) => ({
       binding: database.binding,
       databaseName: database.database_name ?? database.binding,
+      databaseId: database.database_id ?? database.binding,
       migrations: readMigrations(wrangler, database.migrations_dir ?? "migrations"),
     })),
     assets: toAssets(config.assets),

@@ -15,18 +15,20 @@ export const PROJECT: Step = {
   inputs: ["wrangler.toml", "migrations", "self-host/build/make-project.ts", "package-lock.json"],
 };
 
-export interface Migration {
+export type Migration = {
   /** The file's name, which wrangler also records in d1_migrations. */
   name: string;
   queries: string[];
-}
+};
+
+export type Database = { binding: string; databaseName: string; migrations: Migration[] };
 
 export interface Project {
   compatibilityDate: string;
   compatibilityFlags: string[];
   vars: Record<string, unknown>;
   durableObjects: { binding: string; className: string; usesSql: boolean }[];
-  databases: { binding: string; databaseName: string; migrations: Migration[] }[];
+  databases: (Database & { databaseId: string })[];
   assets: { binding?: string; directory: string; notFoundHandling?: string; runWorkerFirst: boolean | string[] } | null;
   crons: string[];
 }

@@ -1,5 +1,5 @@
-// `npm run dev` with a wrangler and a vite that only start a process of their own and stay: whatever ends it, nothing is
-// left.
+// `npm run dev` with a wrangler and a vite that only start a process of their own and stay, and migrations that are
+// applied: whatever ends it, nothing is left.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -10,16 +10,21 @@ import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
-/** Writes its own id and that of its child, as wrangler has one in workerd. `d1 …` ends at once. */
+/** Writes its own id and that of its child, as wrangler has one in workerd. */
 const TOOL = `#!/usr/bin/env node
 const { spawn } = require("node:child_process");
 const { appendFileSync } = require("node:fs");
 const args = process.argv.slice(2);
-if (args[0] === "d1") process.exit(0);
 const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
 appendFileSync("started.jsonl", JSON.stringify({ args, pids: [process.pid, child.pid] }) + "\\n");
 process.on("SIGTERM", () => {});
 setInterval(() => {}, 1000);
+`;
+const MINIFLARE = `exports.convertV4MiniflareOptions = (options) => options;
+exports.Miniflare = class {
+  dispatchFetch = async () => new Response();
+  async dispose() {}
+};
 `;
 const LINKED = [
   "contract",
@@ -82,6 +87,8 @@ beforeEach(async () => {
   mkdirSync(path.join(folder.path, "node_modules/.bin"), { recursive: true });
   for (const tool of ["wrangler", "vite"])
     writeFileSync(path.join(folder.path, "node_modules/.bin", tool), TOOL, { mode: 0o755 });
+  mkdirSync(path.join(folder.path, "node_modules/miniflare"));
+  writeFileSync(path.join(folder.path, "node_modules/miniflare/index.js"), MINIFLARE);
   dev = spawn(
     process.execPath,
     ["--disable-warning=ExperimentalWarning", "--preserve-symlinks", "--preserve-symlinks-main", "scripts/dev.ts"],

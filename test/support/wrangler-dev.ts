@@ -1,9 +1,9 @@
 // The service as `wrangler dev` serves it: the deployed shape, without Node's edge, on a free port with its own state.
 
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { promisify } from "node:util";
+import { migrateDevelopment } from "../../scripts/dev-migrations.ts";
 import { succeed } from "./requests.ts";
 import { freePort, type SelfHosted } from "./self-hosted.ts";
 
@@ -34,8 +34,7 @@ export const startWranglerDev = async (
       .join("\n"),
   );
   const quiet = { ...process.env, CI: "1", WRANGLER_SEND_METRICS: "false" };
-  const migrate = ["d1", "migrations", "apply", "DB", "--local", "--persist-to", state];
-  await promisify(execFile)(WRANGLER, migrate, { cwd: ROOT, env: quiet });
+  await migrateDevelopment(state);
   const port = await freePort();
   const flags = ["--ip", "127.0.0.1", "--port", String(port), "--inspector-port", "0", "--persist-to", state];
   const child = spawn(WRANGLER, ["dev", ...flags, "--env-file", file], {

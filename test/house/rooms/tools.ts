@@ -122,7 +122,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
       "scripts/pictures",
       "test",
     ],
-    packages: ["@pydantic/genai-prices", "node:", "playwright-core"],
+    packages: ["@pydantic/genai-prices", "miniflare", "node:", "playwright-core"],
   },
   { places: ["bench/measure"], may: [], packages: ["node:", "ws"] },
   { places: ["bench"], may: ["bench/measure", "contract/*"], packages: ["node:", "ws"] },
