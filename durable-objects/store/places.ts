@@ -1,7 +1,6 @@
 // Where rows stand in a list that goes on behind the id of its last row. Who reads such a list may delete what it has
-// read, so the places of rows that were deleted a moment ago are known, too.
+// read, so the places of the rows that were deleted last are kept, too.
 
-import { Recent } from "./recent.ts";
 import { first, type Sql } from "./sql.ts";
 
 export interface Place {
@@ -10,17 +9,23 @@ export interface Place {
   readonly createdAt: number;
 }
 
-export const PLACES_KEPT = 1_000;
-const PLACE = "id, owner, created_at AS createdAt";
+/** Of all lists. */
+export const PLACES_KEPT = 2_000;
 
 export const placesIn = (sql: Sql, table: "files" | "batches") => {
-  const gone = new Recent<Place | null>(PLACES_KEPT);
+  const placeIn = (from: string, id: string): Place | null =>
+    first(sql, `SELECT id, owner, created_at AS createdAt FROM ${from} WHERE id = ?`, id);
   return {
-    placeOf: (id: string): Place | null =>
-      first<Place>(sql, `SELECT ${PLACE} FROM ${table} WHERE id = ?`, id) ?? gone.get(id) ?? null,
+    placeOf: (id: string): Place | null => placeIn(table, id) ?? placeIn("left_places", id),
 
     /** Its place stays known. */
-    deleteRow: (id: string): void =>
-      gone.keep(id, first<Place>(sql, `DELETE FROM ${table} WHERE id = ? RETURNING ${PLACE}`, id)),
+    deleteRow: (id: string): void => {
+      sql.exec(
+        `INSERT INTO left_places (id, owner, created_at) SELECT id, owner, created_at FROM ${table} WHERE id = ?`,
+        id,
+      );
+      sql.exec("DELETE FROM left_places WHERE n <= (SELECT MAX(n) FROM left_places) - ?", PLACES_KEPT);
+      sql.exec(`DELETE FROM ${table} WHERE id = ?`, id);
+    },
   };
 };

@@ -375,4 +375,10 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   ],
   // Deliveries of a status are counted and found without reading the others.
   [`DROP INDEX deliveries_of`, `CREATE INDEX deliveries_of ON deliveries (webhook_id, id, status)`],
+  // Where the files and batches that were deleted last stood in their lists.
+  [
+    `CREATE TABLE left_places (
+      n INTEGER PRIMARY KEY, id TEXT NOT NULL, owner TEXT, created_at INTEGER NOT NULL
+    )`,
+  ],
 ];

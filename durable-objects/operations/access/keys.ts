@@ -80,10 +80,13 @@ export const MAX_KEYS = 10_000;
 export const MAX_KEY_CHARS = 8 * 1024 * 1024;
 const MAX_KEYS_A_PERSON = 500;
 
-const refuseTooMany = ({ store }: Turn, limit = MAX_KEYS): Result<null, Refusal> =>
-  store.keys.hasRoom(limit, MAX_KEY_CHARS)
+/** The limits of a revoked key hold for its batches that are under way. */
+const refuseTooMany = ({ store, memory }: Turn, limit = MAX_KEYS): Result<null, Refusal> => {
+  const inUse = [...memory.batches.values()].map(({ keyId }) => keyId);
+  return store.keys.hasRoom(limit, MAX_KEY_CHARS, inUse)
     ? ok(null)
     : err({ code: "too_many_keys", limit: MAX_KEYS, limitChars: MAX_KEY_CHARS });
+};
 
 const addOneMore = (turn: Turn, key: KeyRecord, by?: Actor): Result<KeyResource, Refusal> => {
   const room = refuseTooMany(turn);

@@ -43,12 +43,13 @@ export const keysTable = (sql: Sql) => {
       isFull = false;
     },
 
-    /** Whether another key fits; where none does, the keys that were revoked first are removed. */
-    hasRoom: (limit: number, limitChars: number): boolean => {
+    /** Whether another key fits; where none does, the keys that were revoked first are removed, but not those in use. */
+    hasRoom: (limit: number, limitChars: number, inUse: readonly (string | null)[]): boolean => {
       if (isFull || sums.areBelow(limit, limitChars)) return !isFull;
-      const revoked =
-        "SELECT id FROM keys WHERE record ->> '$.revokedAt' > 0 ORDER BY record ->> '$.revokedAt' LIMIT ?";
-      sql.exec(`DELETE FROM keys WHERE id IN (${revoked})`, REMOVED_AT_ONCE);
+      const revoked = `SELECT id FROM keys WHERE record ->> '$.revokedAt' > 0
+        AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY record ->> '$.revokedAt' LIMIT ?`;
+      const ids = JSON.stringify(inUse.filter((id) => id !== null));
+      sql.exec(`DELETE FROM keys WHERE id IN (${revoked})`, ids, REMOVED_AT_ONCE);
       recent.clear();
       sums.forget();
       isFull = !sums.areBelow(limit, limitChars);

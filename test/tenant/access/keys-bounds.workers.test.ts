@@ -2,7 +2,8 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { inStorage, newWorld, ROOT_KEY, request, type World } from "../../support/workerd/client.ts";
+import { Client, inStorage, newWorld, ROOT_KEY, request, type World } from "../../support/workerd/client.ts";
+import { begin, numbered } from "../../support/workerd/embedding-batches.ts";
 
 const addRows = async (world: World, count: number, change: string): Promise<void> => {
   await inStorage(world, ({ sql }) => {
@@ -34,6 +35,18 @@ describe("a tenant", () => {
     const { keys } = await world.ok("GET", "/api/keys");
     expect(keys).toHaveLength(10_000);
     expect(keys.some(({ id }: { id: string }) => id === last.body.id)).toBe(false);
+  });
+
+  it("keeps a revoked key whose batch is under way: its limits hold for the batch", async () => {
+    const world = await newWorld();
+    const { id, key } = (await create(world)).body;
+    const other = (await create(world)).body;
+    await begin(new Client(key), numbered(1));
+    for (const one of [id, other.id]) expect((await world.delete(`/api/keys/${one}`)).status).toBe(204);
+    await addRows(world, 9_997, "'$.name', 'many', '$.revokedAt', NULL");
+    expect((await create(world)).status).toBe(201);
+    const ids = (await world.ok("GET", "/api/keys")).keys.map((one: { id: string }) => one.id);
+    expect([ids.length, ids.includes(id), ids.includes(other.id)]).toEqual([10_000, true, false]);
   });
 
   it("has 8 MiB of names and limits and no more; a key's limits get no longer then", async () => {
