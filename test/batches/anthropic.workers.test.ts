@@ -1,5 +1,6 @@
 // Anthropic's own client: a batch of messages.
 
+import { evictDurableObject } from "cloudflare:test";
 import Anthropic from "@anthropic-ai/sdk";
 import { expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -34,7 +35,7 @@ const whenEnded = (client: Anthropic, id: string) =>
     return batch;
   });
 
-it("a list goes on behind a batch that was deleted", async () => {
+it("a list goes on behind a batch that was deleted, also after the object has been away", async () => {
   const world = await newWorld();
   const client = clientOf(world.key);
   const worker = await batchWorker(world, (job) => ({ result: message(job) }));
@@ -48,6 +49,7 @@ it("a list goes on behind a batch that was deleted", async () => {
   for await (const { id } of client.messages.batches.list({ limit: 1 })) {
     listed.push(id);
     await client.messages.batches.delete(id);
+    await evictDurableObject(world.stub);
   }
   expect(listed).toEqual(made);
   const stranger = clientOf((await world.withKey("client")).key);

@@ -153,8 +153,8 @@ export const mayAsk = (
   const choice = found?.value.choices[0];
   const limited =
     model === null || choice === undefined
-      ? refuseOverUse(turn, UNREAD)
-      : refuseOverLimits(turn, allowedAs(turn, model, choice), UNREAD);
+      ? refuseOverUse(turn, UNREAD, 0)
+      : refuseOverLimits(turn, allowedAs(turn, model, choice), UNREAD, 0);
   return limited.ok ? ok(choice?.model ?? null) : limited;
 };
 
@@ -183,7 +183,7 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const { model, others = [], session } = request;
   const found = findModels(turn, { model, others, seed: session ?? id });
   if (!found.ok) return found;
-  const limited = refuseOverLimits(turn, allowedAs(turn, model, found.value.choices[0]), [request]);
+  const limited = refuseOverLimits(turn, allowedAs(turn, model, found.value.choices[0]), [request], 0);
   if (!limited.ok) return limited;
   const opened = firstTaken(turn, request, id, found.value);
   if (!opened.ok) return opened;
@@ -201,6 +201,8 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const isOffered = !isOptional(request.api) || isOnlyFull(turn.memory.fleet, routeRequest(turn, created.job), policy);
   if (!isOffered) return err({ code: "api_not_offered", api: request.api });
   if (!mayWait(turn, created.job)) return err(refusedAtOnce(turn, created.job));
+  const waiting = refuseOverUse(turn, [], 1);
+  if (!waiting.ok) return waiting;
   const grouped = refuseGroups(turn, [created.job.groupKey]);
   if (!grouped.ok) return grouped;
   keep();

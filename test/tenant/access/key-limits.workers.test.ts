@@ -96,6 +96,23 @@ it("a dispatch, which does not wait, is no waiting job; one that is queued is", 
   expect(await dispatch("/dispatch?queue=true", "other")).toBe(429);
 });
 
+it("a request at the front door that a worker has room for is no waiting job; one that waits is", async () => {
+  const key = await limitedKey({ max_waiting: 1 });
+  const worker = await fakeWorker(world, { concurrency: 1 });
+  expect((await post(key, { tags: ["none-has"] })).status).toBe(201);
+  const [small, large] = ["hi", "x".repeat(1_100_000)].map((content) =>
+    chat({ messages: [{ role: "user", content }] }),
+  );
+  for (const body of [small, large]) {
+    const asking = postDoor(key.key ?? "", CHAT, body);
+    const job = await worker.nextJob();
+    const waits = await postDoor(key.key ?? "", CHAT, body);
+    expect([waits.status, JSON.parse(await waits.whole).error.code]).toEqual([429, "rate_limit_exceeded"]);
+    worker.complete(job, {});
+    expect((await asking).status).toBe(200);
+  }
+});
+
 it("each person of a key has limits of their own", async () => {
   const key = await limitedKey({ per_user: { requests_per_minute: 2, concurrent: 1 } });
   const ann = { fairness_key: "ann" };
