@@ -22,7 +22,7 @@ export interface BulkPortion {
 
 export const changeJobs = (
   turn: Turn,
-  request: { readonly action: BulkAction; readonly jobs: readonly JobCommand[] },
+  request: { readonly action: BulkAction; readonly jobs: readonly JobCommand[]; readonly isDryRun?: boolean },
 ): Result<BulkPortion, Refusal> => {
   const refused: Partial<Record<RefusalCode, number>> = {};
   const goneIds: string[] = [];

@@ -44,7 +44,7 @@ const changeMany = endpoint(
       const known = await ask(c, token, "recallBulk", { idempotency });
       if (known !== null) return reported(c, known);
     }
-    await ask(c, token, "changeJobs", { action, jobs: [] });
+    await ask(c, token, "changeJobs", { action, jobs: [], isDryRun });
     await drainTenant(c.env, token);
     const { matched, changeable, ids } = await selectForBulk(historyOf(c.env, token), token.tenant, action, filter);
     if (expected !== undefined && expected !== matched) throw new Refused({ code: "count_changed", expected, matched });

@@ -103,6 +103,21 @@ describe("the levels", () => {
     expect((await world.patch(`/api/jobs/${pending.id}`, { tags: ["a"] })).status).toBe(200);
   });
 
+  it("level 4 answers what only says what would be done", async () => {
+    const { world } = await busyWorld();
+    await world.ok("POST", "/api/jobs", { prompt: "x", tags: ["nobody"] });
+    await engage(world, 4);
+    expect((await world.get("/dispatch/explain?job_tags=")).status).toBe(200);
+    expect((await world.put("/config?dry_run=true", { jobs: { timeout_seconds: 5 } })).status).toBe(200);
+    const place = { model: "m", copies: 1, dry_run: true };
+    expect((await world.post("/api/models/place", place)).status).toBe(200);
+    const bulk = { action: "cancel", filter: { status: "pending" } };
+    expect(await world.ok("POST", "/api/jobs/bulk", { ...bulk, dry_run: true })).toMatchObject({ remaining: 1 });
+    expect((await world.post("/api/jobs/bulk", bulk)).body.code).toBe("killswitch_active");
+    const viewer = await world.withKey("viewer");
+    expect((await viewer.post("/api/jobs/bulk", { ...bulk, dry_run: true })).status).toBe(403);
+  });
+
   it("keeps a job's attempts and its place in the queue", async () => {
     const { world, running } = await busyWorld();
     const younger = await world.ok("POST", "/api/jobs", { prompt: "younger", tags: ["solo"] });
