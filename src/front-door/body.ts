@@ -90,9 +90,11 @@ const readSmall = async (c: AppContext, tenant: string, chunks: readonly Uint8Ar
   return mustStayBytes(text, body) ? outlined(c, tenant, chunks) : { body, large: null };
 };
 
-/** A small body with numbers that a parser changes; but a list of models is read of an object alone. */
+/** A small body with numbers that a parser changes; but with other models to try it is read as an object alone. */
 const mustStayBytes = (text: string, body: Body): boolean =>
-  isTooLongWritten(text, body) || (body.models == null && losesDigits(text));
+  isTooLongWritten(text, body) || (!hasOthers(body) && losesDigits(text));
+
+const hasOthers = ({ model, models }: Body): boolean => Array.isArray(models) && models.some((name) => name !== model);
 
 /** Of `1e20` with its comma: 22 characters from 5. */
 const GROWS_AT_MOST = 5;

@@ -208,6 +208,21 @@ describe("a body over 1 MiB", () => {
     }
   });
 
+  it("keeps those digits beside a list of models that names no other one", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const headers = { authorization: `Bearer ${world.key}`, "content-type": "application/json" };
+    for (const models of ["[]", '["m1"]']) {
+      const body = `{"seed": 12345678901234567891, "models": ${models}, "messages": [], "model":"m1"}`;
+      const answering = edgeFetch(`${ORIGIN}${CHAT}`, { method: "POST", headers, body });
+      const job = await worker.nextJob();
+      const text = await (await edgeFetch(`${ORIGIN}${job.input_url}`, { headers })).text();
+      expect(text).toBe(`{"seed": 12345678901234567891, "messages": [], "model":"m1"}`);
+      worker.complete(job, chatAnswer("hello"));
+      expect((await answering).status).toBe(200);
+    }
+  });
+
   it("may be small, if it would be too large for its tenant once its numbers are written again", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
