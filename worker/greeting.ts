@@ -1,4 +1,5 @@
-// What a worker says when it starts: what it serves, and why; and that its coordinator is of another version.
+// What a worker says when it starts: what it serves, and why; and that its coordinator is of another version, which a
+// program of the package says, too.
 
 import { isObject, parseJson } from "../contract/text/json-object.ts";
 import { packageAt, VERSION } from "../contract/words/version.ts";
@@ -20,15 +21,22 @@ export const greeting = (settings: Told, { name, address }: Pick<Runtime, "name"
 
 const ANSWER_WITHIN_MS = 3_000;
 
-/** An older worker still works, so this only warns; null if the versions are the same, or no coordinator answers. */
-export const versionWarning = async (apiUrl: string, send: typeof fetch = fetch): Promise<string | null> => {
+/**
+ * An older worker still works, so this only warns; null if the versions are the same, or no coordinator answers. `tell`
+ * says how the package at an address is used.
+ */
+export const versionWarning = async (
+  apiUrl: string,
+  tell: (address: string) => string,
+  send: typeof fetch = fetch,
+): Promise<string | null> => {
   try {
     const response = await send(`${apiUrl}/health`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     const health = parseJson(await response.text());
     const version = isObject(health) ? health.version : undefined;
     if (typeof version !== "string" || version === VERSION) return null;
-    const same = `npx ${packageAt(apiUrl, version)} worker has the same version`;
-    return `this is version ${VERSION}, the coordinator is ${version}: ${same}`;
+    const same = tell(packageAt(apiUrl, version));
+    return `this is version ${VERSION}, the coordinator is ${version}: ${same} has the same version`;
   } catch {
     return null;
   }

@@ -110,7 +110,7 @@ const work = async (
   const models = settings.models.length === 0 && runtime.name === "echo" ? [ECHO_MODEL] : settings.models;
   const identity = { instance, provider, tags, models, tier, concurrency, version: VERSION };
   log(greeting(settings, runtime));
-  void versionWarning(apiUrl).then(
+  void versionWarning(apiUrl, (address) => `npx ${address} worker`).then(
     (words) => words !== null && log(words, { event: "worker.other_version", level: "warn" }),
   );
   const parts = { identity, runtime, machine, log, ...(opening ? { opening } : {}) };

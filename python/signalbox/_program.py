@@ -25,7 +25,7 @@ except ImportError:  # Windows has none.
 from ._context import Context, Job
 from ._log import log, log_to_stderr
 from ._outcome import Handler, outcome_of
-from ._requests import Api
+from ._requests import Api, Problem
 from ._version import __version__
 from ._worker import Worker
 
@@ -104,6 +104,7 @@ def _serve(url: str | None, key: str | None) -> None:
     for one in _workers:
         log.info("%s serves %s, %d at a time, for %s", one.instance, one.presence["provider"], one.concurrency, api.url)
         one.start(api)
+    threading.Thread(target=_compare_versions, args=(api,), daemon=True).start()
     while not _stop.wait(0.2):
         refusal = next((one.refusal for one in _workers if one.refusal), None)
         if refusal:
@@ -117,6 +118,17 @@ def _serve(url: str | None, key: str | None) -> None:
     for name in names:
         if name is not None:
             os.close(name)
+
+
+def _compare_versions(api: Api) -> None:
+    """An older worker still works, so this only warns."""
+    try:
+        version = api.call("GET", "/health", needs=["version"], timeout=3)["version"]
+    except Problem:
+        return
+    if version != __version__:
+        same = f"pip install {api.url}/signalbox-{version}-py3-none-any.whl has the same version"
+        log.warning("this is version %s, the coordinator is %s: %s", __version__, version, same)
 
 
 def _own_name(instance: str, url: str) -> int | None:

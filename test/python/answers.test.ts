@@ -101,6 +101,18 @@ describe.skipIf(lacksPython)("a Python worker", () => {
     await end(server, worker);
   });
 
+  it("says once that its coordinator is of another version, and where that version is", async () => {
+    const server = await giving([], async ({ url }) =>
+      url === "/health" ? { body: `{"status": "ok", "version": "9.9.9"}` } : undefined,
+    );
+    const worker = start(server);
+    const { port } = server.address() as AddressInfo;
+    const place = `http://127.0.0.1:${port}/signalbox-9.9.9-py3-none-any.whl`;
+    const words = `the coordinator is 9.9.9: pip install ${place} has the same version`;
+    await eventually(() => expect(worker.output().split(words)).toHaveLength(2));
+    await end(server, worker);
+  });
+
   it("starts jobs beside each other, however long the coordinator takes to hear of one", async () => {
     const jobs = ["j1", "j2"].map((id) => ({ ...JOB, id }));
     const bothStarted = Promise.withResolvers<void>();

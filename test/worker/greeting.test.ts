@@ -22,13 +22,14 @@ test("a worker that found one, or was told to echo, says what it serves", () => 
 });
 
 test("a worker of another version than its coordinator says so, and where the coordinator has its own", async () => {
+  const npx = (address: string) => `npx ${address} worker`;
   const answering = (answer: BodyInit) => (async () => new Response(answer)) as typeof fetch;
-  const warningAt = (health: unknown) => versionWarning("http://here", answering(JSON.stringify(health)));
+  const warningAt = (health: unknown) => versionWarning("http://here", npx, answering(JSON.stringify(health)));
   expect(await warningAt({ status: "ok", version: "9.9.9" })).toBe(
     `this is version ${VERSION}, the coordinator is 9.9.9: npx http://here/signalbox.tgz?9.9.9 worker has the same version`,
   );
   for (const health of [{ status: "ok", version: VERSION }, { status: "ok" }, { version: 9 }, [], null])
     expect(await warningAt(health)).toBeNull();
-  expect(await versionWarning("http://here", answering("<html>"))).toBeNull();
-  expect(await versionWarning("http://here", () => Promise.reject(new Error("no route")))).toBeNull();
+  expect(await versionWarning("http://here", npx, answering("<html>"))).toBeNull();
+  expect(await versionWarning("http://here", npx, () => Promise.reject(new Error("no route")))).toBeNull();
 });

@@ -10,6 +10,7 @@ import { refusalOf } from "../../contract/words/validation.ts";
 import { LOCAL_URL, MAX_CONCURRENCY } from "../../contract/words/values.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import { defaultInstance } from "../default-instance.ts";
+import { versionWarning } from "../greeting.ts";
 import { coordinatorFiles } from "../job-files.ts";
 import { startWork, type Work } from "../start-work.ts";
 import { createFunctionRuntime } from "./function-runtime.ts";
@@ -52,6 +53,7 @@ export const serve = async (options: ServeOptions, handler: Handler): Promise<Se
   void work.ended.then(forget);
   const refused = await Promise.race([accepted, work.ended]);
   if (refused !== null) throw new Error(refused);
+  void versionWarning(apiUrl, (address) => `npm install ${address}`).then((words) => words !== null && log(words));
   void work.ended.then((reason) => {
     if (reason === null) return;
     log(reason);

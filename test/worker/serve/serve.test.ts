@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { VERSION } from "../../../contract/words/version.ts";
 import { Fail, type Handler, Retry, type ServedWorker, serve } from "../../../worker/serve/serve.ts";
 import type { WorkerMessage } from "../../../worker/session/session.ts";
 import { FakeCoordinator, KEY } from "../fake-coordinator.ts";
@@ -60,6 +61,14 @@ test("what the handler returns is the result, with what it spent", async () => {
     cost_usd: 0.5,
     model: "m1",
   });
+});
+
+test("a coordinator of another version is named once in the log, with what has that version", async () => {
+  coordinator.health = { status: 200, body: { status: "ok", version: "9.9.9" } };
+  await start(() => "x");
+  const address = `${coordinator.url}/signalbox.tgz?9.9.9`;
+  const said = `this is version ${VERSION}, the coordinator is 9.9.9: npm install ${address} has the same version`;
+  await expect.poll(() => logged.filter((line) => line.includes("9.9.9"))).toEqual([said]);
 });
 
 test("a generator's parts are its text, and what it returns is the result", async () => {
