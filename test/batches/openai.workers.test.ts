@@ -119,6 +119,9 @@ it("runs ten lines, tells of answers and of errors, and lists itself", async () 
     expect((await world.ok("GET", `/v1/${list}?after=`)).data).toEqual(data);
   }
   expect(listed).toEqual([batch.id]);
+  const asked = { input_file_id: batch.output_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+  const refused = await world.post("/v1/batches", asked);
+  expect([refused.status, refused.body.error.param]).toEqual([400, "input_file_id"]);
   await worker.stop();
 });
 

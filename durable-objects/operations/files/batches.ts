@@ -16,7 +16,7 @@ import {
 import { isReadable } from "../../../domain/file/file.ts";
 import { backsOff } from "../../../domain/routing/batch-room.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../domain/words/duration.ts";
-import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
+import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { refuseBacklog, refuseFull } from "../../placing/room.ts";
 import { routePolicy } from "../../placing/route-policy.ts";
@@ -42,6 +42,7 @@ export const create = (
   const seen = getFile(turn, { id: asked.fileId });
   const file = turn.store.files.find(asked.fileId);
   if (!seen.ok || file === null || !isReadable(file, turn.nowAt)) return err(notFound("file", asked.fileId));
+  if (file.view !== undefined) return err(invalid("input_file_id", "is what a batch wrote: upload a file of requests"));
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
   const limited = refuseOverUse(turn, []);
