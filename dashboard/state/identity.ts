@@ -9,8 +9,11 @@ import { session } from "./session.ts";
 
 const KEPT_AS = "signalbox.tenant";
 const FIRST_TENANT = "default";
-/** Renewed this long before the end, and tried again at this pace while somebody types or the provider is away. */
-const BEFORE_END_MS = 45_000;
+/** Renewed this long before the end: in a tab that nobody sees, browsers let timers run once a minute. */
+const BEFORE_END_MS = 90_000;
+/** Of a session that is hardly longer. */
+const BEFORE_END_SHARE = 0.75;
+/** Tried again at this pace while somebody types or the provider is away. */
 const AGAIN_MS = 5_000;
 /** The clock of this machine may be wrong until the live connection has told the time, or be set meanwhile. */
 const LOOK_MS = 30_000;
@@ -105,12 +108,15 @@ const renewInTime = (who: SessionAnswer): (() => void) => {
   }
   let timer = 0;
   let isOver = false;
+  let longest = 0;
   const wait = (ms: number): void => {
     timer = setTimeout(() => void look(), ms) as unknown as number;
   };
   const look = async (): Promise<void> => {
     const left = endsAt - serverNow();
-    if (left > BEFORE_END_MS) return wait(Math.min(left - BEFORE_END_MS, LOOK_MS));
+    longest = Math.max(longest, left);
+    const before = Math.min(BEFORE_END_MS, longest * BEFORE_END_SHARE);
+    if (left > before) return wait(Math.min(left - before, LOOK_MS));
     const isLater = (isBusy() && left > 0) || !(await renew(who));
     if (isLater && !isOver) wait(AGAIN_MS);
   };

@@ -159,9 +159,9 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     return seen;
   };
 
-  /** A page whose session ends in a minute, and whose clock the test moves. */
-  const openForAMinute = async (place: string): Promise<Page> => {
-    await world.call("PUT", "/api/sign-in", config({ renew_seconds: 60 }));
+  /** A page whose session ends after this time, and whose clock the test moves. */
+  const openFor = async (seconds: number, place: string): Promise<Page> => {
+    await world.call("PUT", "/api/sign-in", config({ renew_seconds: seconds }));
     const { page } = await world.visit(place);
     await page.clock.install();
     await page.getByRole("link", { name: "Sign in with Acme" }).click();
@@ -170,7 +170,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
   };
 
   it("a provider that wants to see the person is asked for a renewal once, and the page says when it ends", async () => {
-    const page = await openForAMinute("/#/jobs");
+    const page = await openFor(60, "/#/jobs");
     const tried = renewals(page);
     await forgetAtProvider(page);
     await page.clock.fastForward(20_000);
@@ -186,7 +186,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
   });
 
   it("a renewal keeps what was typed, also where the reader has left the field, and adds no step to go back", async () => {
-    const page = await openForAMinute("/#/jobs/new");
+    const page = await openFor(60, "/#/jobs/new");
     const steps = await page.evaluate("history.length");
     await page.getByLabel("Prompt").fill("Half a prompt");
     await page.getByRole("heading", { name: "New job" }).click();
@@ -196,6 +196,15 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     await page.getByText("Live", { exact: true }).waitFor();
     expect(await page.getByLabel("Prompt").inputValue()).toBe("Half a prompt");
     expect(await page.evaluate("history.length")).toBe(steps);
+  });
+
+  it("a page that nobody sees, whose timers run once a minute, is renewed before its session ends", async () => {
+    const page = await openFor(120, "/#/jobs");
+    const back = page.waitForRequest((request) => request.url().includes("/auth/callback"), { timeout: 8_000 });
+    await page.clock.fastForward(6_000);
+    await page.clock.fastForward(54_000);
+    await back;
+    await page.getByText("Live", { exact: true }).waitFor();
   });
 
   it("a clock five minutes off renews no session before its time", async () => {
