@@ -1,7 +1,6 @@
 // One job from its lease to its report. The outcome is a value; for a halted job it is only what the job spent. A bug
 // in a runtime fails its job, never the worker.
 
-import { setTimeout as delay } from "node:timers/promises";
 import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { lineOf } from "../contract/text/start-of.ts";
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/words/field.ts";
@@ -18,15 +17,16 @@ import {
   type Stored,
 } from "./calls/runtime.ts";
 import type { InputLoader } from "./load-input.ts";
-import { backoffMs } from "./session/backoff.ts";
 
 export type FileOpener = (file: LeasedJob["files"][number], signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
 
+/** `isWhole`: the bytes can be read again. */
 export type ResultStore = (
   job: LeasedJob,
   bytes: AsyncIterable<Uint8Array>,
   contentType: string,
   signal: AbortSignal,
+  isWhole?: boolean,
 ) => Promise<Stored>;
 
 export type JobOutcome =
@@ -61,8 +61,6 @@ const MAX_MODEL_CHARS = 256;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 const MAX_REASON_CHARS = 400;
-/** For about four minutes. */
-const MAX_STORED_AGAIN = 20;
 
 /** @param halt aborts when the job is no longer this worker's. */
 export const runJob = async (job: LeasedJob, settings: RunSettings, halt: AbortSignal): Promise<JobOutcome> => {
@@ -185,17 +183,8 @@ const placeResult = async (
   if (isCarried || store === undefined) return { result: (result ?? null) as Json };
   if (bytes > MAX_LARGE_RESULT_BYTES) return { error: resultTooLarge() };
   if (hasBegun && isPassedOn(job)) return { result_bytes: bytes };
-  const kept = await storedWhole(() => store(job, piecesOf(text), "application/json", signal), signal);
+  const kept = await store(job, { [Symbol.asyncIterator]: () => piecesOf(text) }, "application/json", signal, true);
   return kept.ok ? { result_file: kept.file.id } : { error: kept.error };
-};
-
-/** It is here whole, and a coordinator that is away for an upgrade comes back: to run the job once more costs more. */
-const storedWhole = async (store: () => Promise<Stored>, signal: AbortSignal): Promise<Stored> => {
-  for (let failures = 0; ; failures += 1) {
-    const kept = await store();
-    if (kept.ok || !kept.error.retryable || failures === MAX_STORED_AGAIN) return kept;
-    await delay(backoffMs(failures, Math.random()), undefined, { signal });
-  }
 };
 
 /** What stands before a result in its frame: a list, a message, and its other fields. */

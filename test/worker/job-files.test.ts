@@ -103,6 +103,25 @@ test.each([
   expect(stored).toEqual({ ok: false, error: { code: "result_not_stored", message, retryable } });
 });
 
+test("a long result that is here whole is sent again until its coordinator is back", async () => {
+  answer = { status: 503, body: '{"detail": "away"}' };
+  async function* pieces() {
+    yield Buffer.from('"x"');
+    if (asked.length === 2) answer = { status: 201, body: '{"file": {"id": "file-1", "bytes": 3}}' };
+  }
+  const bytes = { [Symbol.asyncIterator]: pieces };
+  const store = resultStore({ apiUrl: at(), apiKey: "k" });
+  const stored = await store(jobWith([]), bytes, "application/json", never, true);
+  expect(stored).toEqual({ ok: true, file: { id: "file-1", bytes: 3 } });
+  expect(asked.map(({ body }) => body)).toEqual(['"x"', '"x"', '"x"']);
+  const halt = new AbortController();
+  answer = { status: 503, body: "{}" };
+  const stopped = store(jobWith([]), bytes, "application/json", halt.signal, true);
+  await expect.poll(() => asked.length).toBeGreaterThan(3);
+  halt.abort();
+  await expect(stopped).rejects.toThrow();
+});
+
 test("an output that cannot be read fails its job, and not the worker", async () => {
   const missing = path.join(folder, "missing");
   expect(await send(missing)).toMatchObject({
