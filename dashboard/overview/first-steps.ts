@@ -1,6 +1,8 @@
 // The first steps with a new tenant, and which of them are done. A step that was done once stays done: this browser
 // remembers it by tenant.
 
+import { keepJson, keptJson } from "../state/storage.ts";
+
 export const STEPS = ["runtime", "job", "client", "budget", "person"] as const;
 export type Step = (typeof STEPS)[number];
 export type Ticks = Readonly<Record<Step, boolean>>;
@@ -9,13 +11,7 @@ const KEPT_AS = "signalbox.first-steps";
 
 type Kept = Readonly<Record<string, readonly string[]>>;
 
-const read = (): Kept => {
-  try {
-    return (JSON.parse(localStorage.getItem(KEPT_AS) ?? "{}") as Kept | null) ?? {};
-  } catch {
-    return {};
-  }
-};
+const read = (): Kept => (keptJson("localStorage", KEPT_AS) as Kept | null) ?? {};
 
 export const ticksOf = (isDone: (step: Step) => boolean): Ticks =>
   Object.fromEntries(STEPS.map((step) => [step, isDone(step)])) as Record<Step, boolean>;
@@ -25,13 +21,7 @@ export const keptTicks = (tenant: string): Ticks => {
   return ticksOf((step) => done.includes(step));
 };
 
-export const keepTicks = (tenant: string, ticks: Ticks): void => {
-  try {
-    const done = STEPS.filter((step) => ticks[step]);
-    localStorage.setItem(KEPT_AS, JSON.stringify({ ...read(), [tenant]: done }));
-  } catch {
-    // Then the next visit looks again.
-  }
-};
+export const keepTicks = (tenant: string, ticks: Ticks): void =>
+  keepJson("localStorage", KEPT_AS, { ...read(), [tenant]: STEPS.filter((step) => ticks[step]) });
 
 export const doneCount = (ticks: Ticks): number => STEPS.filter((step) => ticks[step]).length;

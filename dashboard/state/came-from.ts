@@ -6,6 +6,7 @@ import type { QueryOf } from "../../contract/client/transport.ts";
 import type { JobListQuery } from "../../contract/jobs/job-list.ts";
 import { api } from "../api.ts";
 import { whenUserChanges } from "./session.ts";
+import { keepJson, keptJson } from "./storage.ts";
 
 /** Of a list of several pages: how to read on. */
 export interface Beyond {
@@ -32,24 +33,15 @@ const isPlace = (value: unknown): value is JobListPlace => {
 };
 
 const read = (): JobListPlace | null => {
-  try {
-    const kept: unknown = JSON.parse(globalThis.sessionStorage?.getItem(KEPT_AS) ?? "null");
-    return isPlace(kept) ? kept : null;
-  } catch {
-    return null;
-  }
+  const kept = keptJson("sessionStorage", KEPT_AS);
+  return isPlace(kept) ? kept : null;
 };
 
 export const cameFrom = signal<JobListPlace | null>(read());
 
 const keep = (place: JobListPlace | null): void => {
   cameFrom.value = place;
-  try {
-    if (place === null) sessionStorage.removeItem(KEPT_AS);
-    else sessionStorage.setItem(KEPT_AS, JSON.stringify(place));
-  } catch {
-    // Then a reload forgets it.
-  }
+  keepJson("sessionStorage", KEPT_AS, place);
 };
 
 export const openedFrom = (ids: readonly string[], beyond: Beyond | null): void =>

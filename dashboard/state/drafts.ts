@@ -5,6 +5,7 @@ import { computed, effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { session } from "./session.ts";
 import { readHint } from "./session-hint.ts";
+import { keepJson, keptJson } from "./storage.ts";
 
 const KEPT_AS = "signalbox.drafts";
 
@@ -13,22 +14,9 @@ interface Kept {
   readonly drafts: Readonly<Record<string, unknown>>;
 }
 
-const read = (): Kept | null => {
-  try {
-    return JSON.parse(sessionStorage.getItem(KEPT_AS) ?? "null");
-  } catch {
-    return null;
-  }
-};
+const read = (): Kept | null => keptJson("sessionStorage", KEPT_AS) as Kept | null;
 
-const write = (kept: Kept | null): void => {
-  try {
-    if (kept === null) sessionStorage.removeItem(KEPT_AS);
-    else sessionStorage.setItem(KEPT_AS, JSON.stringify(kept));
-  } catch {
-    // Without storage, or for a text that is too long for it, the draft ends with its session.
-  }
-};
+const write = (kept: Kept | null): void => keepJson("sessionStorage", KEPT_AS, kept);
 
 /** By ids: two keys may have one name. */
 const owner = computed(() => {

@@ -6,6 +6,7 @@ import type { SessionAnswer } from "../../contract/access/session.ts";
 import { api } from "../api.ts";
 import { serverNow } from "./clock.ts";
 import { session } from "./session.ts";
+import { keepText, keptText } from "./storage.ts";
 
 const KEPT_AS = "signalbox.tenant";
 const FIRST_TENANT = "default";
@@ -26,20 +27,7 @@ export const needsPersonBy = signal<string | null>(null);
 /** The tenant of the address (`/?tenant=acme`), else the one of the last sign-in here. */
 export const tenantToOffer = (): string => {
   const asked = new URLSearchParams(location.search).get("tenant");
-  if (asked !== null) return asked;
-  try {
-    return localStorage.getItem(KEPT_AS) ?? FIRST_TENANT;
-  } catch {
-    return FIRST_TENANT;
-  }
-};
-
-const rememberTenant = (tenant: string): void => {
-  try {
-    localStorage.setItem(KEPT_AS, tenant);
-  } catch {
-    // Then the next visit offers the first tenant.
-  }
+  return asked ?? keptText("localStorage", KEPT_AS) ?? FIRST_TENANT;
 };
 
 const placeHere = (): string => (location.hash.startsWith("#/") ? `/${location.hash}` : "/");
@@ -54,22 +42,6 @@ const isBusy = (): boolean => {
   const { activeElement: active } = document;
   const isField = active instanceof HTMLInputElement || active instanceof HTMLTextAreaElement;
   return document.querySelector("dialog[open], [aria-busy=true]") !== null || (isField && active.value !== "");
-};
-
-const wasTried = (endsAt: string | null): boolean => {
-  try {
-    return sessionStorage.getItem(TRIED_AS) === endsAt;
-  } catch {
-    return false;
-  }
-};
-
-const rememberTry = (endsAt: string | null): void => {
-  try {
-    sessionStorage.setItem(TRIED_AS, endsAt ?? "");
-  } catch {
-    // Then it is tried until the session ends.
-  }
 };
 
 /** Whether the way leads anywhere: an identity provider that is down would leave its error page instead of this one. */
@@ -89,7 +61,7 @@ const renew = async (before: SessionAnswer): Promise<boolean> => {
   }
   const address = startAddress(before.tenant, "renew");
   if (!(await isOpen(address))) return false;
-  rememberTry(before.expires_at);
+  keepText("sessionStorage", TRIED_AS, before.expires_at);
   // Ends the page, so that its forms keep what was typed.
   session.value = undefined;
   location.replace(address);
@@ -100,7 +72,7 @@ const renewInTime = (who: SessionAnswer): (() => void) => {
   const endsAt = Date.parse(who.expires_at ?? "");
   if (who.person === null || who.key_id !== null || Number.isNaN(endsAt)) return () => undefined;
   // Back without a new session: asking again would only reload the page.
-  if (wasTried(who.expires_at)) {
+  if (keptText("sessionStorage", TRIED_AS) === who.expires_at) {
     needsPersonBy.value = who.expires_at;
     return () => {
       needsPersonBy.value = null;
@@ -131,7 +103,7 @@ export const keepIdentity = (): void => {
   effect(() => {
     const who = session.value;
     if (!who) return undefined;
-    rememberTenant(who.tenant);
+    keepText("localStorage", KEPT_AS, who.tenant);
     return renewInTime(who);
   });
 };

@@ -1,15 +1,13 @@
 // A choice that this browser keeps: it survives a reload. Without storage it lasts as long as the page.
 
 import { type Signal, signal } from "@preact/signals";
+import { parseJson } from "../../contract/text/json-object.ts";
+import { keepText, keptText } from "./storage.ts";
 
+/** A word stands as it is, the rest as JSON. */
 const read = (name: string): unknown => {
-  try {
-    const found = localStorage.getItem(name);
-    // A word stands as it is, the rest as JSON.
-    return found === null || !/^[[{]/.test(found) ? found : JSON.parse(found);
-  } catch {
-    return null;
-  }
+  const found = keptText("localStorage", name);
+  return found !== null && /^[[{]/.test(found) ? parseJson(found) : found;
 };
 
 export interface Kept<Value> {
@@ -23,11 +21,7 @@ export const kept = <Value>(name: string, first: Value, isValid: (found: unknown
   const chosen = signal<Value>(isValid(found) ? found : first);
   const choose = (next: Value): void => {
     chosen.value = next;
-    try {
-      localStorage.setItem(`signalbox.${name}`, typeof next === "string" ? next : JSON.stringify(next));
-    } catch {
-      // It lasts until the page is closed.
-    }
+    keepText("localStorage", `signalbox.${name}`, typeof next === "string" ? next : JSON.stringify(next));
   };
   return { chosen, choose };
 };

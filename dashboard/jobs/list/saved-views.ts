@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { session } from "../../state/session.ts";
+import { keepJson, keptJson } from "../../state/storage.ts";
 
 export interface View {
   readonly name: string;
@@ -21,13 +22,9 @@ export const GIVEN_VIEWS: readonly View[] = [
 const keyOf = (): string => `signalbox.views.${session.peek()?.tenant ?? ""}`;
 
 const read = (): readonly View[] => {
-  try {
-    const stored: unknown = JSON.parse(localStorage.getItem(keyOf()) ?? "[]");
-    if (!Array.isArray(stored)) return [];
-    return stored.filter((one): one is View => typeof one?.name === "string" && typeof one?.query === "string");
-  } catch {
-    return [];
-  }
+  const stored = keptJson("localStorage", keyOf());
+  if (!Array.isArray(stored)) return [];
+  return stored.filter((one): one is View => typeof one?.name === "string" && typeof one?.query === "string");
 };
 
 export const savedViews = signal<readonly View[]>([]);
@@ -36,13 +33,10 @@ export const readViews = (): void => {
   savedViews.value = read();
 };
 
+/** Without storage a view lasts as long as the page; its address can still be bookmarked. */
 const write = (views: readonly View[]): void => {
   savedViews.value = views;
-  try {
-    localStorage.setItem(keyOf(), JSON.stringify(views));
-  } catch {
-    // Without storage a view lasts as long as the page; its address can still be bookmarked.
-  }
+  keepJson("localStorage", keyOf(), views);
 };
 
 /** Replaces a view of the same name. */
