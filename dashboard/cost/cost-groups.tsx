@@ -1,5 +1,6 @@
 // Cost by model, tag, key, worker or schedule, as bars and as a CSV file.
 
+import type { ComponentChildren } from "preact";
 import type { CostByGroup } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
 import { Share } from "../parts/charts/share.tsx";
@@ -11,14 +12,37 @@ import { csvOf, download } from "./csv.ts";
 
 type Row = CostByGroup["rows"][number];
 
-const columnsOf = (by: string): readonly Column[] => [
-  { title: by[0]?.toUpperCase() + by.slice(1) },
+export const columnsOf = (title: string): readonly Column[] => [
+  { title },
   { title: "Cost", class: "num" },
   { title: "Share", class: "cell-wide cell-mid" },
   { title: "Jobs", class: "num" },
   { title: "Tokens in", class: "num cell-wide" },
   { title: "Tokens out", class: "num cell-wide" },
 ];
+
+interface FiguresProps {
+  readonly of: Pick<Row, "usd" | "jobs" | "usage">;
+  readonly totalUsd: number;
+  /** What is to be said of its jobs. */
+  readonly children?: ComponentChildren;
+}
+
+/** The cells behind the first. */
+export const Figures = ({ of: { usd: spent, jobs, usage }, totalUsd, children }: FiguresProps) => (
+  <>
+    <td class="num">{usd(spent)}</td>
+    <td class="cell-wide cell-mid">
+      <Share part={spent} of={totalUsd} />
+    </td>
+    <td class="num">
+      {count(jobs)}
+      {children}
+    </td>
+    <td class="num cell-wide">{count(usage.input_tokens)}</td>
+    <td class="num cell-wide">{count(usage.output_tokens)}</td>
+  </>
+);
 
 /** The job list's filter for a group; null for the group without a value. */
 const filterOf = (by: string, value: string | null): Filter =>
@@ -66,12 +90,7 @@ const GroupRow = ({ row, groups, nameOf }: RowProps) => (
     <td class="cell-name">
       <Value value={row.value} groups={groups} nameOf={nameOf} />
     </td>
-    <td class="num">{usd(row.usd)}</td>
-    <td class="cell-wide cell-mid">
-      <Share part={row.usd} of={groups.total_usd} />
-    </td>
-    <td class="num">
-      {count(row.jobs)}
+    <Figures of={row} totalUsd={groups.total_usd}>
       {row.unpriced_jobs > 0 && (
         <a
           class="row-note tone-caution"
@@ -80,9 +99,7 @@ const GroupRow = ({ row, groups, nameOf }: RowProps) => (
           {count(row.unpriced_jobs)} of unknown price
         </a>
       )}
-    </td>
-    <td class="num cell-wide">{count(row.usage.input_tokens)}</td>
-    <td class="num cell-wide">{count(row.usage.output_tokens)}</td>
+    </Figures>
   </tr>
 );
 
@@ -101,7 +118,7 @@ const fileOf = ({ by, rows }: CostByGroup): string =>
 
 export const CostGroups = ({ groups, nameOf }: { groups: CostByGroup; nameOf: NameOf }) => (
   <>
-    <Table name={`Cost by ${groups.by}`} columns={columnsOf(groups.by)}>
+    <Table name={`Cost by ${groups.by}`} columns={columnsOf(groups.by[0]?.toUpperCase() + groups.by.slice(1))}>
       {groups.rows.map((row) => (
         <GroupRow key={row.value} row={row} groups={groups} nameOf={nameOf} />
       ))}

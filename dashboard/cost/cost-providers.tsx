@@ -1,10 +1,9 @@
 // Cost by provider, and by model below each, as bars.
 
 import type { CostByProvider } from "../../contract/cost.ts";
-import { count, plural, usd } from "../format.ts";
-import { Share } from "../parts/charts/share.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { JobsLink } from "./cost-groups.tsx";
+import { plural } from "../format.ts";
+import { Table } from "../parts/table.tsx";
+import { columnsOf, Figures, JobsLink } from "./cost-groups.tsx";
 
 type Provider = CostByProvider["providers"][number];
 
@@ -14,18 +13,11 @@ const Rows = ({ provider, costs }: { provider: Provider; costs: CostByProvider }
       <th scope="row">
         <JobsLink filter={{ ran_provider: provider.provider }} span={costs} name={provider.provider} />
       </th>
-      <td class="num">{usd(provider.usd)}</td>
-      <td class="cell-wide cell-mid">
-        <Share part={provider.usd} of={costs.total_usd} />
-      </td>
-      <td class="num">
-        {count(provider.jobs)}
+      <Figures of={provider} totalUsd={costs.total_usd}>
         {provider.unpriced_jobs > 0 && (
           <span class="row-note tone-caution">{plural(provider.unpriced_jobs, "job")} of unknown price</span>
         )}
-      </td>
-      <td class="num cell-wide">{count(provider.usage.input_tokens)}</td>
-      <td class="num cell-wide">{count(provider.usage.output_tokens)}</td>
+      </Figures>
     </tr>
     {provider.models.map((model) => (
       <tr key={model.model ?? ""}>
@@ -40,29 +32,14 @@ const Rows = ({ provider, costs }: { provider: Provider; costs: CostByProvider }
             />
           )}
         </td>
-        <td class="num">{usd(model.usd)}</td>
-        <td class="cell-wide cell-mid">
-          <Share part={model.usd} of={costs.total_usd} />
-        </td>
-        <td class="num">{count(model.jobs)}</td>
-        <td class="num cell-wide">{count(model.usage.input_tokens)}</td>
-        <td class="num cell-wide">{count(model.usage.output_tokens)}</td>
+        <Figures of={model} totalUsd={costs.total_usd} />
       </tr>
     ))}
   </>
 );
 
-const COLUMNS: readonly Column[] = [
-  { title: "Provider, model" },
-  { title: "Cost", class: "num" },
-  { title: "Share", class: "cell-wide cell-mid" },
-  { title: "Jobs", class: "num" },
-  { title: "Tokens in", class: "num cell-wide" },
-  { title: "Tokens out", class: "num cell-wide" },
-];
-
 export const CostProviders = ({ costs }: { costs: CostByProvider }) => (
-  <Table name="Cost by provider and model" columns={COLUMNS}>
+  <Table name="Cost by provider and model" columns={columnsOf("Provider, model")}>
     {costs.providers.map((provider) => (
       <Rows key={provider.provider} provider={provider} costs={costs} />
     ))}

@@ -48,7 +48,7 @@ export const DASHBOARD_ROOMS: readonly Room[] = [
   {
     places: ["dashboard/cost"],
     may: ["contract/*", "dashboard/api.ts", "dashboard/state", "dashboard/parts/*"],
-    packages: [],
+    packages: ["preact"],
   },
   {
     places: ["dashboard/settings"],
