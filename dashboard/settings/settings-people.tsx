@@ -7,7 +7,7 @@ import { Empty, LoadState, Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { useLoad } from "../state/load.ts";
-import { tell, tellError } from "../state/notice.ts";
+import { attempt } from "../state/notice.ts";
 import { SettingsTabs } from "./settings-tabs.tsx";
 
 const COLUMNS: readonly Column[] = [
@@ -20,14 +20,8 @@ const COLUMNS: readonly Column[] = [
 
 const Row = ({ person, reload }: { person: PersonResource; reload: () => void }) => {
   const { id, name, email, role, blocked, last_seen_at } = person;
-  const act = async (work: Promise<unknown>, done: string): Promise<void> => {
-    try {
-      await work;
-      tell(done);
-      reload();
-    } catch (error) {
-      tellError(error as Error);
-    }
+  const act = async (work: () => Promise<unknown>, done: string): Promise<void> => {
+    if (await attempt(work, done)) reload();
   };
   return (
     <tr class={blocked ? "row-dim" : ""}>
@@ -50,7 +44,7 @@ const Row = ({ person, reload }: { person: PersonResource; reload: () => void })
           type="button"
           class="button small"
           aria-label={`End the sessions of ${name}`}
-          onClick={() => act(api.people.endSessions(id), `The sessions of ${name} have ended.`)}
+          onClick={() => act(() => api.people.endSessions(id), `The sessions of ${name} have ended.`)}
         >
           End sessions
         </button>
@@ -60,8 +54,8 @@ const Row = ({ person, reload }: { person: PersonResource; reload: () => void })
           aria-label={`${blocked ? "Unblock" : "Block"} ${name}`}
           onClick={() =>
             blocked
-              ? act(api.people.unblock(id), `${name} may sign in again.`)
-              : act(api.people.block(id), `${name} is blocked.`)
+              ? act(() => api.people.unblock(id), `${name} may sign in again.`)
+              : act(() => api.people.block(id), `${name} is blocked.`)
           }
         >
           {blocked ? "Unblock" : "Block"}
