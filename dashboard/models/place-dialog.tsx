@@ -1,12 +1,12 @@
 // Places a model where there is room: first shows which workers would get it, and why the others would not.
 
 import { useState } from "preact/hooks";
-import { ApiProblem } from "../../contract/client/problem.ts";
 import type { PlaceAnswer, PlaceRequest } from "../../contract/fleet/model-task.ts";
 import { api } from "../api.ts";
 import { plural, splitTags } from "../format.ts";
 import { byReason } from "../parts/by-reason.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { fieldErrors } from "../parts/field-errors.ts";
 import { TextField } from "../parts/form.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useDraft } from "../state/drafts.ts";
@@ -51,9 +51,6 @@ interface PlaceDialogProps {
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
-
-const messageFor = (error: Error | null, field: string): string | undefined =>
-  error instanceof ApiProblem ? error.errors?.find(({ path }) => path === field)?.message : undefined;
 
 /** What is asked for, the plan for it, and the two calls. A plan holds for the request that it was made for. */
 const usePlacing = (given: string, onPlaced: () => void) => {
@@ -105,6 +102,7 @@ export const PlaceDialog = ({ model: given, onDone, onClose }: PlaceDialogProps)
     onDone();
     onClose();
   });
+  const errorOf = fieldErrors(error);
   return (
     <Dialog title="Place a model" onClose={onClose} tone="wide">
       <form
@@ -119,7 +117,7 @@ export const PlaceDialog = ({ model: given, onDone, onClose }: PlaceDialogProps)
           isCode
           value={wish.model}
           suggestions={offered.value.models}
-          error={messageFor(error, "model")}
+          error={errorOf("model")}
           onInput={(model) => change({ model })}
         />
         <div class="field-row">
@@ -128,7 +126,7 @@ export const PlaceDialog = ({ model: given, onDone, onClose }: PlaceDialogProps)
             type="number"
             hint="On how many workers it is to be; those that have it count."
             value={wish.copies}
-            error={messageFor(error, "copies")}
+            error={errorOf("copies")}
             onInput={(count) => change({ copies: count })}
           />
           <TextField
