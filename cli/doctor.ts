@@ -9,12 +9,10 @@ import { objectOf } from "../contract/text/json-object.ts";
 import { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../contract/words/values.ts";
 import { packageAt, VERSION } from "../contract/words/version.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
-import type { Verdict } from "./verdict.ts";
+import type { Finding } from "./verdict.ts";
 
-export interface Check {
+export interface Check extends Finding {
   readonly what: "address" | "key" | "clock" | "killswitch" | "worker" | "runtime" | "model" | "job";
-  readonly verdict: Verdict;
-  readonly says: string;
 }
 
 interface Wanted {

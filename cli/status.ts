@@ -6,11 +6,9 @@ import type { CallOptions } from "../contract/client/transport.ts";
 import { duration } from "../contract/text/time-words.ts";
 import { usdText } from "../contract/words/values.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
-import type { Verdict } from "./verdict.ts";
+import type { Finding } from "./verdict.ts";
 
-export interface Finding {
-  readonly verdict: Verdict;
-  readonly says: string;
+export interface Answered extends Finding {
   readonly figures: Readonly<Record<string, number | string | boolean | null>>;
 }
 
@@ -19,7 +17,7 @@ type Client = Pick<Signalbox, "service" | "killswitch" | "workers" | "jobs" | "c
 interface Question<Facts> {
   readonly what: string;
   readonly read: (client: Client, options: CallOptions) => Promise<Facts>;
-  readonly judge: (facts: Facts, nowAt: number) => Finding;
+  readonly judge: (facts: Facts, nowAt: number) => Omit<Answered, "what">;
 }
 
 const LONG_WAIT_MS = 300_000;
@@ -176,10 +174,6 @@ const cost: Question<Awaited<ReturnType<Client["cost"]["summary"]>>> = {
     };
   },
 };
-
-export interface Answered extends Finding {
-  readonly what: string;
-}
 
 /** A person who asks at night must not wait for the history store, whose calls last ten seconds where it hangs. */
 const ANSWERS_WITHIN_MS = 4_000;

@@ -6,7 +6,7 @@ export type Verdict = "good" | "warning" | "bad";
 
 const SIGN: Readonly<Record<Verdict, string>> = { good: "ok", warning: "look", bad: "WRONG" };
 
-interface Finding {
+export interface Finding {
   readonly what: string;
   readonly verdict: Verdict;
   readonly says: string;
