@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { WHOLE } from "../domain/tenant/share.ts";
 import { untilUp } from "./children/child-server.ts";
 import { startHistory } from "./children/history-process.ts";
-import { keepRunning, type Pace } from "./children/keep-running.ts";
+import { keepRunning, WORKERD_PACE } from "./children/keep-running.ts";
 import type { Exit } from "./children/supervised.ts";
 import { startWorkerd } from "./children/workerd.ts";
 import { wholeConfig } from "./config/serving-config.ts";
@@ -14,7 +14,6 @@ import { makeSocketFolder, removeIfPossible } from "./data/sockets.ts";
 import { ExitError } from "./exit-error.ts";
 import type { Address, HomePlan, Served } from "./served.ts";
 
-const PACE: Pace = { firstMs: 100, maxMs: 10_000, healthyAfterMs: 10_000 };
 const STOP_GRACE_MS = 2_000;
 /** A process that died sooner than this never served. */
 const EARLY_MS = 1_000;
@@ -62,7 +61,7 @@ export const startWorkerdHome = async (plan: HomePlan, address: Address): Promis
 const keepServing = (config: string, environment: Record<string, string>, inspectorPort: number | undefined) => {
   const startedAt = performance.now();
   let early: Exit | null = null;
-  const kept = keepRunning("workerd", PACE, () => {
+  const kept = keepRunning("workerd", WORKERD_PACE, () => {
     const running = startWorkerd(config, environment, inspectorPort);
     running.exited
       .then((exit) => {

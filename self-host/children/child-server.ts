@@ -3,12 +3,10 @@
 import { get } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { clearSockets } from "../data/sockets.ts";
-import { type Kept, keepRunning } from "./keep-running.ts";
+import { type Kept, keepRunning, WORKERD_PACE } from "./keep-running.ts";
 import type { Exit, Supervised } from "./supervised.ts";
 import { startWorkerd } from "./workerd.ts";
 
-/** It starts in a tenth of a second. */
-const PACE = { firstMs: 100, maxMs: 10_000, healthyAfterMs: 10_000 };
 const PROBE_EVERY_MS = 10;
 const PROBE_WITHIN_MS = 2_000;
 const LOOK_AGAIN_MS = 5;
@@ -55,7 +53,7 @@ export const startChildServer = (child: Child): ChildServer => {
     isUp = running.isRunning();
     hasServed ||= isUp;
   };
-  const kept: Kept = keepRunning(child.what, PACE, () => {
+  const kept: Kept = keepRunning(child.what, WORKERD_PACE, () => {
     clearSockets(...child.sockets);
     const running = startWorkerd(child.config, child.environment, child.inspectorPort);
     void watch(running);

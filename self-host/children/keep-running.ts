@@ -20,6 +20,9 @@ export interface Kept {
   readonly stop: (graceMs: number) => Promise<void>;
 }
 
+/** Of workerd, which starts in a tenth of a second. */
+export const WORKERD_PACE: Pace = { firstMs: 100, maxMs: 10_000, healthyAfterMs: 10_000 };
+
 /** `isOver`: whether it is useless to start it again; asked when it died. */
 export const keepRunning = (
   what: string,
