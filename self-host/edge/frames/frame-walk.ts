@@ -1,9 +1,8 @@
 // Follows the frames of a WebSocket, whose bytes may be cut anywhere, without copying them.
 
-import { headerBytes, MASK_BYTES, MAX_HEADER_BYTES, payloadBytes } from "./websocket-frame.ts";
+import { headerBytes, IS_MASKED, MASK_BYTES, MAX_HEADER_BYTES, payloadBytes } from "./websocket-frame.ts";
 
 const NO_BYTES = Buffer.alloc(0);
-const IS_MASKED = 0x80;
 const IS_LAST = 0x80;
 /** From here on: a close, a ping, a pong. They come between the frames of a message. */
 const FIRST_CONTROL_OPCODE = 8;

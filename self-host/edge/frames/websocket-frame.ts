@@ -10,7 +10,7 @@ const MAX_IN_2_BYTES = 0xffff;
 /** The last frame of a message: a message in one frame. */
 const WHOLE_TEXT = 0x81;
 const WHOLE_BYTES = 0x82;
-const IS_MASKED = 0x80;
+export const IS_MASKED = 0x80;
 export const MASK_BYTES = 4;
 
 /** Bytes of the header of a frame without a mask, by its first two bytes. */
