@@ -11,13 +11,13 @@ import {
 import type { PlaceVerdict } from "../../domain/fleet/placement.ts";
 import {
   count,
-  identifier,
   instanceName,
   instant,
   label,
   listQuery,
   modelName,
   page,
+  recordId,
   tags,
   toIso,
   toIsoOrNull,
@@ -96,7 +96,7 @@ export const modelTaskListQuery = z.strictObject({
   status: z.enum(MODEL_TASK_STATUSES).optional(),
 });
 export const modelTaskList = z.object({ tasks: z.array(modelTaskResource), ...page }).meta({ id: "ModelTaskList" });
-export const modelTaskIdParam = z.object({ id: identifier(/^[A-Za-z0-9_-]+$/, 64, "characters from A-Z a-z 0-9 _ -") });
+export const modelTaskIdParam = z.object({ id: recordId });
 
 export const placeRequest = z
   .strictObject({

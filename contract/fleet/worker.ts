@@ -21,7 +21,6 @@ import {
   count,
   digits,
   fromIso,
-  identifier,
   instanceName,
   instant,
   label,
@@ -32,6 +31,7 @@ import {
   page,
   providerName,
   readableBy,
+  recordId,
   splitList,
   TAG_CHARACTERS,
   tag,
@@ -263,7 +263,7 @@ export const completeQuery = z.strictObject({
 export const completeAndClaimAnswer = claimAnswer.extend({ job: jobResource }).meta({ id: "CompleteAndClaimAnswer" });
 
 export const instanceParam = z.object({ instance: instanceName });
-export const jobIdParam = z.object({ id: identifier(/^[A-Za-z0-9_-]+$/, 64, "characters from A-Z a-z 0-9 _ -") });
+export const jobIdParam = z.object({ id: recordId });
 
 export type PresenceRequest = z.infer<typeof presenceRequest>;
 export type PresenceAnswer = z.infer<typeof presenceAnswer>;
