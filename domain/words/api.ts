@@ -29,6 +29,9 @@ export const isFormApi = (api: Api): api is FormApi => FORM_APIS.some((one) => o
 /** Their answers may be something else than JSON: sound, or plain text. */
 export const BYTE_APIS: ReadonlySet<Api> = new Set<Api>(["audio/transcriptions", "audio/translations", "audio/speech"]);
 
+/** Their streams tell the usage only where `stream_options` ask for it. */
+export const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
+
 /** Its answer is sound, which passes as it comes. */
 export const isSpeech = (api: Api | null): boolean => api === "audio/speech";
 

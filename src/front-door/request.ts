@@ -7,7 +7,7 @@ import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/jobs/job.ts"
 import { isObject } from "../../contract/text/json-object.ts";
 import { callersTraceparent } from "../../contract/text/traceparent.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/words/field.ts";
-import { type Api, isFormApi, isOptional, isSpeech } from "../../domain/words/api.ts";
+import { type Api, isFormApi, isOptional, isSpeech, WITH_USAGE_OPTION } from "../../domain/words/api.ts";
 import { entryOf } from "../../domain/words/entry-of.ts";
 import { hexOf } from "../../domain/words/hex.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
@@ -94,7 +94,6 @@ const asksForEvents = (api: Api, body: Body): boolean =>
     ? body.stream_format === "sse"
     : !UNSTREAMED.has(api) && (body.stream === true || (isFormApi(api) && body.stream === "true"));
 const UNSTREAMED: ReadonlySet<Api> = new Set<Api>(["embeddings", "rerank", "messages/count_tokens"]);
-const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
 
 /** What the runtime gets otherwise than the client sent it; only what the contract names. */
 const changesOf = (api: Api, body: Body, isStreamed: boolean): Changes => {

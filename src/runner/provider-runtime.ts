@@ -3,7 +3,7 @@
 
 import type { JsonObject } from "../../contract/text/json-object.ts";
 import type { ProviderApi, ProviderDefinition } from "../../domain/catalog/catalog.ts";
-import type { Api } from "../../domain/words/api.ts";
+import { type Api, WITH_USAGE_OPTION } from "../../domain/words/api.ts";
 import { FIELD_NAMES } from "../../worker/apis/provider-dialects.ts";
 import type { Answering, Backend } from "../../worker/calls/backend.ts";
 import { createChatRuntime } from "../../worker/calls/chat-runtime.ts";
@@ -12,8 +12,6 @@ import type { Runtime } from "../../worker/calls/runtime.ts";
 import type { VaultConnector } from "../catalog/vault/connector.ts";
 import { createMessagesBackend } from "./messages-backend.ts";
 import { ProviderWay } from "./provider-way.ts";
-
-const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
 
 /** The headers of an answer come early only if it is a stream, and few calls of an object may wait for theirs. */
 const streamed = (api: Api, body: JsonObject): JsonObject => {
