@@ -135,7 +135,7 @@ true satisfies EveryFieldIsTold<Schedule, "anchorAt", Record<never, never>, Sche
 export const presentSchedule = (
   schedule: Schedule,
   warning: string | null,
-  nextRunsAt: readonly number[] | null = null,
+  nextRunsAt: readonly number[] | null,
 ): ScheduleResource => ({
   name: schedule.name,
   cron: schedule.cron,

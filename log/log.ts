@@ -76,7 +76,7 @@ export const configureLog = ({ SERVICE_LOG, SERVICE_LOG_LEVEL }: LogSettings): v
   };
 };
 
-export const log = (level: LogLevel, event: string, fields: LogFields = {}, error?: unknown): void => {
+export const log = (level: LogLevel, event: string, fields: LogFields, error?: unknown): void => {
   const { format, level: least } = output;
   if (format === "off" || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return;
   const at = new Date().toISOString();

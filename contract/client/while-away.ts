@@ -16,10 +16,7 @@ const isAway = ({ status, code }: ApiProblem): boolean =>
   status >= FIRST_SERVER_STATUS || code === "unreachable" || code === "timeout";
 
 /** Repeats a look at the service, which must change nothing, until it is answered. @throws after `AWAY_MS` without. */
-export const whileAway = async <Seen>(
-  look: () => Promise<Seen>,
-  { signal, onAway }: AwayOptions = {},
-): Promise<Seen> => {
+export const whileAway = async <Seen>(look: () => Promise<Seen>, { signal, onAway }: AwayOptions): Promise<Seen> => {
   const sinceAt = Date.now();
   for (;;) {
     try {

@@ -42,7 +42,7 @@ export class WindowPart {
   #encodedBytes = 0;
   #eventCount: number | null = null;
 
-  constructor(text: string, lease: number, isContinued = false) {
+  constructor(text: string, lease: number, isContinued: boolean) {
     this.#texts = [text];
     this.#chars = text.length;
     this.#lease = lease;
