@@ -19,10 +19,10 @@ export const USAGE = {
   "scripts/mutants.ts":
     "npm run mutants [-- <words> …]\n\nPlants each known defect, or those whose name has these words, and reports whether a test catches it.",
   "scripts/chaos.ts":
-    "npm run chaos [-- --kills <n> --seed <n>]\n\nRuns the self-hosted server under load, kills it at random, and checks the recorded answers.",
+    "npm run chaos [-- --kills <n> --seed <n> --batch <lines>]\n\nRuns the self-hosted server under load, kills it at random, and checks the recorded answers.",
   "scripts/fixture.ts": "npm run fixture -- <version>\n\nRecords a release's data folder for the upgrade tests.",
   "scripts/pictures.ts":
-    "npm run pictures\n\nTakes the documents' pictures of the dashboard, from a server that it starts and fills. Needs Chromium.",
+    "npm run pictures [-- --minutes <n>]\n\nTakes the documents' pictures of the dashboard, from a server that it starts and fills. Needs Chromium.",
   "bench/main.ts":
     "npm run bench [-- --quick | --full] [--warm <seconds>] [--only <part,…>] [--catalog] [--soak-minutes <n>]\n\nRuns the benchmarks; prints a table and one JSON line.",
 };
