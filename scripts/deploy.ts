@@ -1,6 +1,6 @@
-// `npm run deploy`: from a checkout to a running service in a Cloudflare account; the same command updates it. `--
-// --dry-run` does everything that needs no account; `-- --databases 3` spreads history over three. Order: a database before its migrations, migrations before the code
-// that needs them, secrets in the same upload as the code.
+// `npm run deploy`: from a checkout to a running service in a Cloudflare account; the same command updates it.
+// `-- --dry-run` does everything that needs no account; `-- --databases 3` spreads history over three. Order: a database
+// before its migrations, migrations before the code that needs them, secrets in the same upload as the code.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

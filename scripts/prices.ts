@@ -1,6 +1,6 @@
-// Writes providers/price-data.json (do not edit it) from @pydantic/genai-prices: only what pricing a text job needs. `npm run prices`
-// after updating that package. The whole package in the bundle would cost every cold start about 50 ms; this table
-// costs nothing until the first lookup, because a model's line is text until then.
+// Writes providers/price-data.json (do not edit it) from @pydantic/genai-prices: only what pricing a text job needs.
+// `npm run prices` after updating that package. The whole package in the bundle would cost every cold start about 50 ms;
+// this table costs nothing until the first lookup, because a model's line is text until then.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice, type Provider } from "@pydantic/genai-prices";

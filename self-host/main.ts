@@ -1,6 +1,6 @@
-// The coordinator on this machine, from its start to its end. The edge runs in this process; the bundle of a deploy runs on workerd
-// behind it, with its state in the data folder and a local worker beside it. They are stopped in order. Invariant:
-// nothing is served before migrations are applied and keys are kept, and nothing outlives this process.
+// The coordinator on this machine, from its start to its end. The edge runs in this process; the bundle of a deploy runs
+// on workerd behind it, with its state in the data folder and a local worker beside it. They are stopped in order.
+// Invariant: nothing is served before migrations are applied and keys are kept, and nothing outlives this process.
 
 import { mkdirSync, rmSync } from "node:fs";
 import { flushCompileCache } from "node:module";

@@ -10,9 +10,9 @@ import type { Credential } from "../durable-objects/steps/holders.ts";
 export type Lane = "vital" | "usual" | "heavy" | "waiting";
 
 /**
- * `parsing`: a step that keeps the thread. `opening`: a stream until its answer begins. `reading`: one job from history, which may have megabytes. `storing`: the
- * beginning of an upload, and all of a small one. `sending`: a file's bytes as an answer, until they begin; `sent`: until they
- * have ended.
+ * `parsing`: a step that keeps the thread. `opening`: a stream until its answer begins. `reading`: one job from history,
+ * which may have megabytes. `storing`: the beginning of an upload, and all of a small one. `sending`: a file's bytes as an
+ * answer, until they begin; `sent`: until they have ended.
  */
 export type Work = Lane | "parsing" | "telling" | "opening" | "reading" | "storing" | "sending" | "sent";
 

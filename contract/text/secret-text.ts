@@ -1,5 +1,5 @@
-// The forms in which a secret can appear in a text: plain, encoded for a URL, inside JSON, and in base64 of either alphabet, alone
-// or among other bytes (`Bearer <secret>`, `user:<secret>`).
+// The forms in which a secret can appear in a text: plain, encoded for a URL, inside JSON, and in base64 of either
+// alphabet, alone or among other bytes (`Bearer <secret>`, `user:<secret>`).
 
 /** Whether a header can carry it as a key. What is thrown for another may contain the key. */
 export const isSendableKey = (key: string): boolean => /^[\x21-\x7e]+$/.test(key);

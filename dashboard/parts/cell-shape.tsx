@@ -1,5 +1,5 @@
-// The sign of a worker's state, in the grid and in words: a shape and a colour each, so that it is read without its colour. Squares
-// are filled by what the grid shows, its load or its GPU memory.
+// The sign of a worker's state, in the grid and in words: a shape and a colour each, so that it is read without its
+// colour. Squares are filled by what the grid shows, its load or its GPU memory.
 
 import type { WorkerState } from "../../contract/words/values.ts";
 

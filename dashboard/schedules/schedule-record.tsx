@@ -1,4 +1,5 @@
-// A schedule at a glance, of a list with its runs: its last ten runs as dots, missed and skipped runs, and its next 24 hours as a strip.
+// A schedule at a glance, of a list with its runs: its last ten runs as dots, missed and skipped runs, and its next 24
+// hours as a strip.
 
 import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
 import { DAY_MS, MAX_PREVIEW } from "../../contract/words/values.ts";

@@ -1,5 +1,5 @@
-// The types of SDK and worker without zod: the compiler's declarations, with each `z.infer` of a schema written out. Invariant: the
-// result refers to no package.
+// The types of SDK and worker without zod: the compiler's declarations, with each `z.infer` of a schema written out.
+// Invariant: the result refers to no package.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";

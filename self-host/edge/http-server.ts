@@ -44,7 +44,7 @@ const LAST_WORDS_MS = 500;
 const CHECK_EVERY_MS = 5_000;
 /**
  * Requests of one key that begin in one turn of the event loop, fewer if they have long bodies: alone, as many as go well
- * in one group of calls; beside others, one or two milliseconds of work. Callers without a key that is known are beside others.
+ * in one group of calls; beside others, one or two milliseconds of work. Callers without a known key are beside others.
  */
 const BEGUN_A_TURN = { alone: 32, besideOthers: 8 };
 

@@ -1,6 +1,7 @@
-// One line to an object (`durable-objects/sockets/object-line.ts`): a WebSocket through the private door. Several calls may be
-// under way; each gets its own answer. Beside them go the frames of clients' sockets, and the streams that clients read.
-// Invariant: when the line ends, whatever ended it, every call without an answer fails at once, and sockets and streams end.
+// One line to an object (`durable-objects/sockets/object-line.ts`): a WebSocket through the private door. Several calls
+// may be under way; each gets its own answer. Beside them go the frames of clients' sockets, and the streams that clients
+// read. Invariant: when the line ends, whatever ended it, every call without an answer fails at once, and sockets and
+// streams end.
 
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";

@@ -1,6 +1,7 @@
 // One connection to one of our own workerd processes: a request, its whole answer, the next request. It reads what
 // workerd sends for a text (a head with Content-Length, then the body) and takes a third of a general client's time,
-// which every query of history pays. Anything else ends the connection. Invariant: each request gets its own answer, or an error.
+// which every query of history pays. Anything else ends the connection. Invariant: each request gets its own answer, or
+// an error.
 
 import { connect, type Socket } from "node:net";
 
