@@ -55,7 +55,7 @@ describe.skipIf(lacksBrowser())("batches", () => {
       line("bad", FAILS),
     ];
     const id = await begin("survey", lines);
-    const { page, faults } = await world.open("batches");
+    const { page, faults } = await world.show("batches");
     await page.getByRole("row", { name: /survey/ }).waitFor();
     await page.getByRole("link", { name: "survey" }).click();
     await page.getByRole("progressbar", { name: `Progress of ${id}` }).waitFor();
@@ -80,7 +80,7 @@ describe.skipIf(lacksBrowser())("batches", () => {
 
   it("says what is wrong with a file, line by line", async () => {
     const id = await begin("broken", [line("same"), line("same"), "{nope"]);
-    const { page, faults } = await world.open(`batches/${id}`);
+    const { page, faults } = await world.show(`batches/${id}`);
     const wrong = page.locator(".panel", { hasText: "What is wrong with its file" });
     await expect.poll(() => wrong.getByRole("listitem").count()).toBe(2);
     expect(await wrong.textContent()).toContain("line 2");
@@ -90,7 +90,7 @@ describe.skipIf(lacksBrowser())("batches", () => {
 
   it("says what a batch waits for, and cancels it", async () => {
     const id = await begin("later", [line("one", {}, "a-model-of-nobody"), line("two", {}, "a-model-of-nobody")]);
-    const { page, faults } = await world.open(`batches/${id}`);
+    const { page, faults } = await world.show(`batches/${id}`);
     await page.locator(".verdict", { hasText: /^Waits: .*a-model-of-nobody/ }).waitFor();
     await page.getByRole("button", { name: "Cancel the batch" }).click();
     const dialog = page.getByRole("dialog");
@@ -104,7 +104,7 @@ describe.skipIf(lacksBrowser())("batches", () => {
 
   it("keeps the line that says what the next lines wait for, also while they wait for nothing", async () => {
     const id = await begin("fast", [line("one", {}, "a-model-of-nobody")]);
-    const { page } = await world.open("");
+    const { page } = await world.show("");
     const batch = await world.call<object>("GET", `/api/batches/${id}`);
     let waiting_reason: string | null = 'worker "box" is at capacity';
     await page.route(`**/api/batches/${id}`, (route) =>
@@ -139,7 +139,7 @@ describe.skipIf(lacksBrowser())("batches", () => {
     const large = { text: "x".repeat(1_200_000) };
     const { file } = await world.call<{ file: Made }>("PUT", `/api/jobs/${id}/result?lease=${lease}`, large);
     await world.call("POST", `/api/jobs/${id}/complete`, { lease, result_file: file.id });
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     const result = page.locator(".panel", { has: page.getByRole("heading", { name: "Result" }) });
     await result.getByText("1.1 MiB").first().waitFor();
     expect(await downloaded(page, "contract.txt")).toBe("the parties agree");

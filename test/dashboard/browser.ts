@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 import { CHROMIUM } from "../support/chromium.ts";
 import { SIGNALBOX } from "../support/command-line.ts";
@@ -45,10 +45,12 @@ export interface World {
   readonly server: SelfHosted;
   /** Calls the API with the admin key. */
   readonly call: <Answer>(method: string, path: string, body?: unknown) => Promise<Answer>;
-  /** A page of a fresh browser; it closes with its test, because a live page keeps its machine busy. */
+  /** A page of a browser that knows nobody; it closes with its test, because a live page keeps its machine busy. */
   readonly visit: (address: string, options?: BrowserContextOptions) => Promise<Watched>;
   /** A signed-in page. */
   readonly open: (place: string, options?: BrowserContextOptions) => Promise<Watched>;
+  /** One signed-in page for all tests that leave nothing on it: to load the dashboard takes most of a short test's CPU. */
+  readonly show: (place: string) => Promise<Watched>;
   /** Waits for the local worker to report. */
   readonly untilWorker: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -71,6 +73,10 @@ const watch = (page: Page, origin: string): (() => string[]) => {
   return () => faults;
 };
 
+/** A handler that is still at work when its page goes must not fail the run. */
+const unroute = (context: BrowserContext): Promise<unknown> =>
+  Promise.allSettled(context.pages().map((page) => page.unrouteAll({ behavior: "ignoreErrors" })));
+
 /** Of the runtime `echo`: a worker that `npm start` runs may find another one on this machine. */
 const startWorker = ({ url, adminKey }: SelfHosted): (() => void) => {
   const args = [SIGNALBOX, "worker", "--runtime", "echo", "--instance", "local-worker"];
@@ -79,13 +85,25 @@ const startWorker = ({ url, adminKey }: SelfHosted): (() => void) => {
   return () => child.kill();
 };
 
+let launched: Promise<Browser> | null = null;
+/** One for all test files of this process; it ends with it. */
+const sharedBrowser = async (): Promise<Browser> => {
+  const browser = await launched;
+  if (browser?.isConnected()) return browser;
+  launched = chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  return launched;
+};
+
+/** A place of the dashboard that shows nothing, and reads nothing. */
+const NOWHERE = "nowhere";
+
 /** With a worker, unless `--no-worker` is among the server's arguments. */
 export const startWorld = async (args: string[] = [], env: Record<string, string> = {}): Promise<World> => {
   const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-dashboard-"));
   const all = [...new Set(["--no-worker", ...args])];
   const server = await startSelfHosted(dataDir, { args: all, env: { SERVICE_CATALOG_SYNC: "0", ...env } });
   const stopWorker = args.includes("--no-worker") ? () => {} : startWorker(server);
-  const browser: Browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  const browser = await sharedBrowser();
   const call = async <Answer>(method: string, target: string, body?: unknown): Promise<Answer> => {
     const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -94,37 +112,67 @@ export const startWorld = async (args: string[] = [], env: Record<string, string
     if (!response.ok) throw new Error(`${method} ${target}: ${response.status} ${text}`);
     return (text === "" ? undefined : JSON.parse(text)) as Answer;
   };
-  const visit = async (address: string, options: BrowserContextOptions = {}): Promise<Watched> => {
-    // Nothing moves, unless a test asks for it: a browser draws a page sixty times a second while anything does.
-    const usual = { timezoneId: "Europe/Berlin", reducedMotion: "reduce" } as const;
-    const context = await browser.newContext({ ...usual, ...options });
-    // A test that closes its whole browser has closed this before.
-    onTestFinished(async () => {
-      // A handler that is still at work when its page goes must not fail the run.
-      const unrouted = context.pages().map((page) => page.unrouteAll({ behavior: "ignoreErrors" }));
-      await Promise.allSettled(unrouted);
-      await context.close().catch(() => undefined);
-    });
+  const pageIn = async (context: BrowserContext, address: string): Promise<Watched> => {
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
     const faults = watch(page, server.url);
     await page.goto(server.url + address);
     return { page, faults };
   };
-  const open = async (place: string, options: BrowserContextOptions = {}): Promise<Watched> => {
-    const watched = await visit(`/#key=${server.adminKey}`, options);
+  const newContext = (options: BrowserContextOptions = {}): Promise<BrowserContext> =>
+    // Nothing moves, unless a test asks for it: a browser draws a page sixty times a second while anything does.
+    browser.newContext({ timezoneId: "Europe/Berlin", reducedMotion: "reduce", ...options });
+  const visit = async (address: string, options: BrowserContextOptions = {}): Promise<Watched> => {
+    const context = await newContext(options);
+    // A test that closes its whole browser has closed this before.
+    onTestFinished(async () => {
+      await unroute(context);
+      await context.close().catch(() => undefined);
+    });
+    return pageIn(context, address);
+  };
+  const signIn = async (signedOut: (address: string) => Promise<Watched>): Promise<Watched> => {
+    const watched = await signedOut(`/#key=${server.adminKey}`);
     await watched.page.getByText("Live", { exact: true }).waitFor();
-    await watched.page.goto(`${server.url}/#/${place}`);
     return watched;
+  };
+  const goTo = (page: Page, place: string) => page.goto(`${server.url}/#/${place}`);
+  const open = async (place: string, options: BrowserContextOptions = {}): Promise<Watched> => {
+    const watched = await signIn((address) => visit(address, options));
+    await goTo(watched.page, place);
+    return watched;
+  };
+  let shared: { readonly context: BrowserContext; readonly watched: Watched } | null = null;
+  const dropShared = async (): Promise<void> => {
+    const dropped = shared;
+    shared = null;
+    await dropped?.context.close().catch(() => undefined);
+  };
+  const show = async (place: string): Promise<Watched> => {
+    if (shared === null) {
+      const context = await newContext();
+      shared = { context, watched: await signIn((address) => pageIn(context, address)) };
+    }
+    const { context, watched } = shared;
+    onTestFinished(async ({ task }) => {
+      // What a failed test leaves on the page is no other test's.
+      if (task.result?.state === "fail") return dropShared();
+      await unroute(context);
+      await goTo(watched.page, NOWHERE);
+      await watched.page.getByRole("heading", { name: "No such page" }).waitFor();
+    });
+    const before = watched.faults().length;
+    await goTo(watched.page, place);
+    return { page: watched.page, faults: () => watched.faults().slice(before) };
   };
   const untilWorker = async (): Promise<void> => {
     await eventually(async () => expect(await call("GET", "/api/workers")).toMatchObject({ total: 1 }));
   };
   const close = async (): Promise<void> => {
-    await browser.close();
+    await dropShared();
     stopWorker();
     await server.stop();
     rmSync(dataDir, { recursive: true, force: true });
   };
-  return { server, call, visit, open, untilWorker, close };
+  return { server, call, visit, open, show, untilWorker, close };
 };

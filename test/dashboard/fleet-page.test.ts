@@ -25,7 +25,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
   afterAll(() => world?.close());
 
   it("counts and finds every worker, however many there are", async () => {
-    const { page, faults } = await world.open("fleet");
+    const { page, faults } = await world.show("fleet");
     await page.getByText(`${MANY} registered, ${MANY} present`).waitFor();
     await page.getByRole("button", { name: `idle ${MANY}` }).waitFor();
     await page.getByRole("button", { name: "unavailable 1" }).click();
@@ -42,7 +42,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
   });
 
   it("shows a cell for every worker, in a picture that says how many there are in which states", async () => {
-    const { page, faults } = await world.open("fleet");
+    const { page, faults } = await world.show("fleet");
     await page.getByRole("img", { name: "acme: 230 workers: 1 unavailable, 229 idle" }).waitFor();
     await page.getByText("by tag", { exact: true }).click();
     await page.getByRole("img", { name: "eu: 23 workers: 23 idle" }).waitFor();
@@ -76,7 +76,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
 
   it("says on a worker's own page why it takes nothing, and the hours that it was given", async () => {
     await world.call("PUT", "/api/workers/box-3/hours", { hours: "00:00-24:00", timezone: "Europe/Berlin" });
-    const { page, faults } = await world.open("fleet/box-3");
+    const { page, faults } = await world.show("fleet/box-3");
     await page.getByText("its runtime is away", { exact: true }).waitFor();
     await page.getByText("00:00-24:00 Europe/Berlin").waitFor();
     await world.call("PUT", "/api/workers/box-3/hours", { hours: null });
@@ -100,7 +100,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
   });
 
   it("all workers with a tag are paused in four actions", async () => {
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     await page.getByRole("link", { name: "Fleet", exact: true }).click();
     await page.getByText("tag", { exact: true }).click();
     await page.getByRole("button", { name: "Pause all 23 workers of tag gpu" }).click();
@@ -118,7 +118,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
   });
 
   it("the ticked workers alone are paused, with a reason", async () => {
-    const { page } = await world.open("fleet?sort=instance");
+    const { page } = await world.show("fleet?sort=instance");
     await page.getByLabel("Select box-1", { exact: true }).check();
     await page.getByLabel("Select box-10", { exact: true }).check();
     await page.getByRole("button", { name: "Pause 2 selected" }).click();
@@ -130,7 +130,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
   });
 
   it("everything is stopped, and who has not confirmed is seen, in three actions", async () => {
-    const { page } = await world.open("");
+    const { page } = await world.show("");
     await page.getByRole("button", { name: "Killswitch" }).click();
     await page.getByLabel("Reason").fill("drill");
     await page.getByRole("button", { name: "Engage level 1" }).click();
@@ -207,7 +207,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
   it("has a chip for workers that are online with places left", async () => {
     await world.call("POST", "/presence", { instance: "half-full", provider: "acme", concurrency: 2 });
     await world.call("POST", "/dispatch", { prompt: "x", provider: "acme" });
-    const { page } = await world.open("fleet");
+    const { page } = await world.show("fleet");
     await page.getByRole("button", { name: /^online [1-9]/ }).click();
     await page.getByRole("link", { name: "half-full" }).waitFor();
     await expect.poll(() => page.getByRole("table", { name: "Workers" }).locator("tbody tr").count()).toBe(1);
@@ -216,7 +216,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
   it("equal workers are compared by ten bars, and those refused for one reason are one line", async () => {
     for (let at = 0; at < 14; at += 1)
       await world.call("POST", "/presence", { instance: `equal-${at}`, provider: "equals", concurrency: 4 });
-    const { page, faults } = await world.open("explain?provider=equals");
+    const { page, faults } = await world.show("explain?provider=equals");
     await page.getByRole("button", { name: "Show 4 more workers that would come later" }).waitFor();
     await expect.poll(() => page.locator(".scores li").count()).toBe(10);
     await page.goto(`${world.server.url}/#/explain?provider=equals&tags=never`);

@@ -27,7 +27,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
 
   it("shows each attempt with its worker, model, cost and error; two are compared in three actions", async () => {
     await failedOnce("Compare my attempts", "done");
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("link", { name: "Compare my attempts" }).click();
     await page.getByRole("button", { name: "Compare attempts" }).click();
@@ -45,7 +45,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
 
   it("goes on with a text that broke off while it was written, after its last event", async () => {
     const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Tell", provider: "none", stream: true });
-    const { page } = await world.open("");
+    const { page } = await world.show("");
     const asked: (string | undefined)[] = [];
     const chunk = (number: number, text: string) => `event: chunk\nid: 1.${number}\ndata: {"text":"${text}"}\n\n`;
     await page.route(`**/api/jobs/${id}/stream`, (route) => {
@@ -63,7 +63,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     await register(world, "tagged", { provider: "duo", tags: "a,b" });
     await register(world, "plain", { provider: "duo" });
     const { id } = await world.call<Made>("POST", "/dispatch", { prompt: "Choose", provider: "duo" });
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     await page.getByRole("heading", { name: "Why plain" }).waitFor();
     await page
       .getByText(/^Next best: tagged, score [\d.]+; lower in tag fit\.$/)
@@ -77,7 +77,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
 
   it("renders a result as text only, and shows JSON as a tree", async () => {
     const id = await failedOnce("Render", "# Head\n\n- <b>one</b>\n- **two**\n\n```\ncode\n```");
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     await page.getByRole("button", { name: "Rendered: Result" }).click();
     const result = page.getByLabel("Result", { exact: true });
     await result.getByText("<b>one</b>").waitFor();
@@ -94,7 +94,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
   it("says what a job waits for as it is now, with the worker that cannot take it and why", async () => {
     const asked = { prompt: "Wait", provider: "later", tags: [] };
     const { id } = await world.call<Made>("POST", "/api/jobs", asked);
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     const wait = page.locator(".verdict", { hasText: "Waits:" });
     await wait.getByText('no worker offers provider "later"').waitFor();
     await page.getByRole("heading", { name: "Not assigned yet" }).waitFor();
@@ -111,7 +111,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
 
   it("names the day of an event that is not of the same day as the one before", async () => {
     const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Days", tags: ["nobody"] });
-    const { page } = await world.open("jobs");
+    const { page } = await world.show("jobs");
     const event = { worker: null, lease: 0, detail: null };
     const events = [
       { ...event, type: "job.created", at: "2026-03-02T09:00:00.000Z" },
@@ -128,7 +128,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     const prompt = `Begin ${"word ".repeat(2000)}end`;
     const asked = { prompt, input: { temperature: 0.5 }, timeout_seconds: 321, max_attempts: 4, tags: ["h100"] };
     const { id } = await world.call<Made>("POST", "/api/jobs", asked);
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     await page.getByRole("link", { name: "Create a copy" }).click();
     await page.getByRole("button", { name: "Put in the queue" }).click();
     await expect.poll(() => page.url()).toMatch(/#\/jobs\/(?!new)/);
@@ -141,7 +141,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
   it("a result that is a text in an object is read as text, and its JSON is one press away", async () => {
     const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Words", provider: "acme" });
     await worker.complete(id, { text: "# It is **done**" });
-    const { page } = await world.open(`jobs/${id}`);
+    const { page } = await world.show(`jobs/${id}`);
     await page.getByRole("region", { name: "Result" }).getByText("It is done").waitFor();
     await page.getByRole("button", { name: "Raw: Result" }).click();
     await page.getByRole("region", { name: "Result" }).getByText('"text"').waitFor();
@@ -150,7 +150,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
   it("a job's progress is shown as its worker reports it", async () => {
     const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Step by step", provider: "acme" });
     const { lease } = await worker.start(id);
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     await page.getByText("Nothing yet.").waitFor();
     for (const text of ["A third is done", "Two thirds are done"]) {
       await world.call("POST", `/api/jobs/${id}/heartbeat`, { lease, progress: { text } });
@@ -165,7 +165,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Slowly", provider: "acme" });
     const { lease } = await worker.start(id);
     await world.call("POST", `/api/jobs/${id}/heartbeat`, { lease, progress: { text: "It is **half** done" } });
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     await page.getByRole("region", { name: "Progress" }).getByText("It is half done").waitFor();
     await world.call("POST", `/api/jobs/${id}/complete`, { lease, result: "done" });
     expect(faults()).toEqual([]);
@@ -174,7 +174,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
   it("offers to take a running job back only from a worker that is offline or unknown", async () => {
     const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Take back", provider: "acme" });
     const { lease } = await worker.start(id);
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     const retry = page.getByRole("button", { name: "Retry" });
     await page.getByRole("button", { name: "Cancel", exact: true }).waitFor();
     await expect.poll(() => page.locator(".loading").count()).toBe(0);
@@ -195,7 +195,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
 
   it("a job is edited in a dialog whose every choice has its name in sight", async () => {
     const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Edit me", provider: "nobody" });
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     await page.getByRole("button", { name: "Edit", exact: true }).click();
     const name = await page.getByRole("dialog").locator("legend", { hasText: "Priority" }).boundingBox();
     expect(name?.width).toBeGreaterThan(20);
@@ -221,19 +221,19 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
   });
 
   it("a search for a mistyped field says what was probably meant", async () => {
-    const { page } = await world.open("jobs?q=eror:500");
+    const { page } = await world.show("jobs?q=eror:500");
     await page.getByText("Did you mean error:?").waitFor();
   });
 
   it("a job that is not there offers no other try", async () => {
-    const { page } = await world.open("jobs/nothing");
+    const { page } = await world.show("jobs/nothing");
     await page.getByRole("alert").filter({ hasText: "Not found" }).waitFor();
     expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
   });
 
   it("a catalog whose syncs are turned off promises no next one", async () => {
     await world.call("POST", "/catalog/subscriptions", { provider: "openai" });
-    const { page } = await world.open("catalog");
+    const { page } = await world.show("catalog");
     await page.getByRole("row").filter({ hasText: "openai" }).getByText("off", { exact: true }).waitFor();
   });
 });

@@ -30,7 +30,7 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
       "Begin",
       "It is **done**\n\n| part | price |\n|:--|--:|\n| switch | `204` |\n| a \\| b |",
     );
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     const result = page.getByRole("region", { name: "Result" });
     await result.locator("strong", { hasText: "done" }).waitFor();
     await expect.poll(() => result.getByRole("columnheader").allTextContents()).toEqual(["part", "price"]);
@@ -42,7 +42,7 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
 
   it("does not say that a job failed whose answer is not kept", async () => {
     const { id } = await done("Silent", null);
-    const { page } = await world.open(`jobs/${id}`);
+    const { page } = await world.show(`jobs/${id}`);
     await page.getByText("None was kept.").waitFor();
   });
 
@@ -55,7 +55,7 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
       worker: null,
       detail: { place },
     }));
-    const { page } = await world.open("");
+    const { page } = await world.show("");
     await page.route(`**/api/jobs/${id}/events`, (route) => route.fulfill({ json: { events } }));
     await page.goto(`${world.server.url}/#/jobs/${id}`);
     const shown = page.locator(".timeline > li");
@@ -73,7 +73,7 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
     const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Twice", provider: "acme", max_attempts: 3 });
     await worker.fail(id, { code: "runtime_error", message: "the runtime broke off", retryable: true });
     await worker.complete(id, "done", { first_token_ms: 3 });
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     const attempts = page.getByRole("region", { name: "Attempts" });
     const second = attempts.locator(".attempt").nth(1);
     await second.getByText("Back-off").waitFor();
@@ -100,7 +100,7 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
 
   it("leads to the next and the previous job of the list, by link and by key, and back to the list as it was", async () => {
     for (const name of ["Third", "Second", "First"]) await done(`${name} of the list`, "done", { of: "row" });
-    const { page, faults } = await world.open("jobs?metadata.of=row");
+    const { page, faults } = await world.show("jobs?metadata.of=row");
     await page.getByRole("link", { name: "Second of the list" }).click();
     await page.getByText("2 of 3").waitFor();
     await page.getByRole("link", { name: "Next" }).click();
@@ -126,7 +126,7 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
     await world.call("POST", "/api/jobs/batch", { jobs });
     const newest = (await world.call<{ jobs: { prompt: string }[] }>("GET", "/api/jobs?metadata.of=many&limit=104"))
       .jobs;
-    const { page, faults } = await world.open("jobs?metadata.of=many&offset=50");
+    const { page, faults } = await world.show("jobs?metadata.of=many&offset=50");
     const isAt = async (at: number): Promise<void> => {
       await page.getByRole("heading", { name: newest[at - 1]?.prompt ?? "", exact: true }).waitFor();
       await page.getByText(`${at} of 104`).waitFor();

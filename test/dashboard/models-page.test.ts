@@ -58,7 +58,7 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
     (await world.call<{ tasks: Task[] }>("GET", `/api/model-tasks?worker=${worker}`)).tasks;
 
   it("shows for each model and worker whether it is loaded, on disk or absent, one model under its two names", async () => {
-    const { page, faults } = await world.open("models");
+    const { page, faults } = await world.show("models");
     const table = page.getByRole("table", { name: "Models and workers" });
     await table.waitFor();
     await expect
@@ -80,7 +80,7 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
   });
 
   it("pulls a model to a worker, and its bar moves without a reload", async () => {
-    const { page, faults } = await world.open("models");
+    const { page, faults } = await world.show("models");
     await page.getByRole("button", { name: "qwen3:14b on garage: absent" }).click();
     const dialog = page.getByRole("dialog");
     await expect.poll(() => dialog.getByRole("button").allTextContents()).toEqual(["Not now", "Pull"]);
@@ -99,7 +99,7 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
   });
 
   it("offers what the worker takes and what fits the model's state, and a viewer nothing", async () => {
-    const { page } = await world.open("models");
+    const { page } = await world.show("models");
     await page.getByRole("button", { name: "qwen3:14b on studio: loaded" }).click();
     const dialog = page.getByRole("dialog");
     await expect.poll(() => dialog.getByRole("button").allTextContents()).toEqual(["Not now", "Unload", "Delete"]);
@@ -116,7 +116,7 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
 
   it("says what waiting jobs ask for that nobody has, and where it has room, before it places it", async () => {
     for (let many = 0; many < 2; many += 1) await world.call("POST", "/api/jobs", { prompt: "x", model: "gemma3:4b" });
-    const { page, faults } = await world.open("models");
+    const { page, faults } = await world.show("models");
     const wanted = page.locator(".panel", { hasText: "Jobs wait for models that no matching worker has" });
     await wanted.getByText("2 jobs wait").waitFor();
     await wanted.getByRole("button", { name: "Place: gemma3:4b" }).click();
@@ -158,7 +158,7 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
   it("shows a worker that begins to tell of its models without a reload", async () => {
     const attic = { instance: "attic", provider: "ollama", status: "idle", tags: "", models: ["attic-model"] };
     await world.call("POST", "/presence", attic);
-    const { page, faults } = await world.open("models");
+    const { page, faults } = await world.show("models");
     await page.getByRole("table", { name: "Models and workers" }).waitFor();
     const loaded = [{ model: "attic-model" }];
     await world.call("POST", "/presence", { ...attic, loaded, on_disk: [] });

@@ -24,7 +24,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "spend" });
     const usage = { input_tokens: 10, output_tokens: 5 };
     await worker.complete(id, "done", { usage, cost_usd: 0.9, model: "=cmd" });
-    const { page, faults } = await world.open("cost");
+    const { page, faults } = await world.show("cost");
     await page.getByText("Today: $0.90 of $1.00").waitFor();
     await expect.poll(() => page.locator(".budget-caution").count()).toBe(1);
     await page.getByRole("radio", { name: "model", exact: true }).press("Space");
@@ -40,7 +40,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
   });
 
   it("the cost by key says what each key is called", async () => {
-    const { page, faults } = await world.open("cost?by=key");
+    const { page, faults } = await world.show("cost?by=key");
     const row = page
       .getByRole("table", { name: "Cost by key" })
       .getByRole("row")
@@ -55,7 +55,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
   it("jobs of unknown price are one link from the cost that leaves them out", async () => {
     const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "priceless", model: "unheard-of" });
     await worker.complete(id, "done", { usage: { input_tokens: 10, output_tokens: 5 } });
-    const { page, faults } = await world.open("cost");
+    const { page, faults } = await world.show("cost");
     await page.getByRole("link", { name: "1 job of unknown price" }).click();
     await page.getByRole("link", { name: "priceless" }).waitFor();
     await page.getByLabel("Counted in the cost").selectOption({ label: "at any time" });
@@ -70,7 +70,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
   it("a completed job without tokens is of unknown price on its page, as the cost counts it", async () => {
     const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "no tokens" });
     await worker.complete(id, null);
-    const { page, faults } = await world.open(`jobs/${id}`);
+    const { page, faults } = await world.show(`jobs/${id}`);
     await page.getByText("unknown: no price is known for it").waitFor();
     await page.getByRole("region", { name: "Attempts" }).getByText("price unknown").waitFor();
     expect(faults()).toEqual([]);
@@ -86,7 +86,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
       providers: { paid: { budget: { day_usd: 0.25 } }, spare: { budget: { day_usd: 5 } } },
     });
     for (const prompt of ["one", "two"]) await call("POST", "/api/jobs", { prompt, provider: "paid" });
-    const { page, faults } = await world.open("cost");
+    const { page, faults } = await world.show("cost");
     await page.getByText("The budget of paid is reached: it gets no new jobs.").waitFor();
     expect(await page.getByText("At this pace no budget is reached").count()).toBe(0);
     // Several stand in a row, so that the table of who spent it is not far down.
@@ -106,7 +106,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await world.call("PUT", "/config", near);
     const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "spend" });
     await worker.complete(id, "done", { usage: { input_tokens: 1, output_tokens: 1 }, cost_usd: 0.9 });
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     const tile = page.getByRole("region", { name: "Cost and budget" });
     await tile.getByText(/^acme today: /).waitFor();
     await expect.poll(() => tile.locator(".budget-bar").count()).toBe(1);
@@ -123,7 +123,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await call("POST", `/catalog/subscriptions/${id}/sync`);
     provider.models = [{ id: "kept", in: 2, out: 10 }, { id: "brand-new" }];
     await call("POST", `/catalog/subscriptions/${id}/sync`);
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     await page.getByRole("link", { name: "Catalog", exact: true }).click();
     const week = page.getByRole("region", { name: "Changes of this week" });
     await week.getByText("kept price $3.00 in, $15.00 out → $2.00 in, $10.00 out per million tokens").waitFor();
@@ -135,7 +135,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
   });
 
   it("yesterday's cost by model takes three actions", async () => {
-    const { page } = await world.open("");
+    const { page } = await world.show("");
     await page.getByRole("link", { name: "Cost", exact: true }).click();
     await page.getByLabel("Span").selectOption("yesterday");
     await page.getByRole("radio", { name: "model", exact: true }).press("Space");
@@ -151,7 +151,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
       overlap: "skip",
       tags: ["h100"],
     });
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     await page.getByRole("link", { name: "Schedules", exact: true }).click();
     const row = page.getByRole("row").filter({ hasText: "overlapping" });
     await row.getByText(/^\d+ skipped$/).waitFor();
@@ -181,7 +181,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     const { call } = world;
     const { id } = await call<{ id: string }>("POST", "/api/jobs", { prompt: "Long past", tags: ["h100"] });
     await call("POST", `/api/jobs/${id}/cancel`);
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     await page.keyboard.press("Control+k");
     await page.getByLabel("Page, worker, job id").fill(id.slice(0, -4));
     await page.getByRole("option", { name: "Long past" }).click();
@@ -214,7 +214,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     const input = await call<{ id: string }>("POST", "/api/files?name=in.jsonl&purpose=batch", { no: "line" });
     const asked = { input_file_id: input.id, endpoint: "/v1/embeddings", completion_window: "24h" };
     await call("POST", "/v1/batches", { ...asked, metadata: { name: "palette texts" } });
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     const find = async (words: string): Promise<void> => {
       await page.getByRole("button", { name: /^Find anything/ }).click();
       await page.getByLabel("Page, worker, job id").fill(words);

@@ -22,7 +22,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
     (await world.call<{ workers: { instance: string }[] }>("GET", "/api/workers")).workers[0]?.instance ?? "";
 
   it("a job is dispatched with a preview of the router's choice and followed to its result", async () => {
-    const { page, faults } = await world.open("jobs/new");
+    const { page, faults } = await world.show("jobs/new");
     const instance = await localWorker();
     await page.getByText(`${instance} would get it`).waitFor();
     await page.getByLabel("Tags").fill("gpu");
@@ -41,7 +41,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
   });
 
   it("a job that streams shows its text while it is written, and then its result", async () => {
-    const { page, faults } = await world.open("jobs/new");
+    const { page, faults } = await world.show("jobs/new");
     const words = Array.from({ length: 24 }, (_, at) => `word${at}`).join(" ");
     await page.getByLabel("Prompt").fill(words);
     await page.getByText("Input, start, limits, streaming").click();
@@ -71,7 +71,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
 
   it("a waiting job says what it waits for, can be edited, and is cancelled after a confirmation", async () => {
     const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "Wait for me", tags: ["h100"] });
-    const { page, faults } = await world.open("jobs?status=pending");
+    const { page, faults } = await world.show("jobs?status=pending");
     await page.getByText('waits: no worker offers tag "h100"').waitFor();
     await page.getByRole("link", { name: "Wait for me" }).click();
     await page.getByRole("button", { name: "Edit" }).click();
@@ -88,7 +88,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
 
   it("a worker is paused with a reason, shown as such everywhere, and resumed", async () => {
     const instance = await localWorker();
-    const { page, faults } = await world.open(`fleet/${instance}`);
+    const { page, faults } = await world.show(`fleet/${instance}`);
     await page.getByText("No job waits.").waitFor();
     await page.getByRole("button", { name: `Pause ${instance}` }).click();
     await page.getByLabel("Reason").fill("relay check");
@@ -112,7 +112,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
   });
 
   it("a schedule shows its next runs while it is typed, is created, run, and paused", async () => {
-    const { page, faults } = await world.open("schedules/~new");
+    const { page, faults } = await world.show("schedules/~new");
     await page.getByLabel("Cron").fill("not a cron");
     await page.getByRole("alert").waitFor();
     await page.getByLabel("Cron").fill("30 7 * * 1");
@@ -138,7 +138,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
   });
 
   it("a catalog subscription whose sync fails shows the provider's error and keeps it", async () => {
-    const { page, faults } = await world.open("catalog");
+    const { page, faults } = await world.show("catalog");
     await page.getByText("No subscription yet.").waitFor();
     await page.getByRole("button", { name: "Subscribe" }).click();
     await page.getByLabel("Provider", { exact: true }).selectOption("openai");
@@ -152,7 +152,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
   });
 
   it("a config with an error is told so while it is typed and cannot be saved; a good one is, after its diff", async () => {
-    const { page, faults } = await world.open("settings");
+    const { page, faults } = await world.show("settings");
     const editor = page.getByLabel("Config as YAML");
     const before = await editor.inputValue();
     await editor.fill(before.replace("max_attempts: 5", "max_atempts: 5"));
@@ -177,7 +177,7 @@ describe.skipIf(lacksBrowser())("operating", () => {
   });
 
   it("a config is not saved over somebody else's", async () => {
-    const { page } = await world.open("settings");
+    const { page } = await world.show("settings");
     const editor = page.getByLabel("Config as YAML");
     const before = await editor.inputValue();
     await world.call("PUT", "/config", { jobs: { max_attempts: 3 } });

@@ -46,7 +46,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await world.call("POST", "/api/jobs/batch", {
       jobs: Array.from({ length: 250 }, () => ({ prompt: "newer", provider: "groq" })),
     });
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     const waits = table(page, /jobs that wait, by reason/);
     const first = waits.getByRole("row").filter({ hasText: "h100" }).first();
     await first.getByRole("cell", { name: "2", exact: true }).waitFor();
@@ -96,7 +96,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
   it("shows who failed in the last hour and why at a glance, and retries exactly these", async () => {
     const ids = [await fail("provider_failed"), await fail("provider_failed")];
     const other = await fail("bad_output");
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     const failing = table(page, /What failed in the last hour/);
     const row = failing.getByRole("row").filter({ hasText: "provider_failed" });
     await row.getByRole("cell", { name: "2", exact: true }).waitFor();
@@ -137,7 +137,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
         { timeout: 20_000, interval: 200 },
       )
       .toBe(1);
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     const row = table(page, /What failed in the last hour/)
       .getByRole("row")
       .filter({ hasText: "line_broke" });
@@ -155,7 +155,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
 
   it("counts throughput once, however often the page is looked at", async () => {
     for (let index = 0; index < 4; index += 1) await end("complete", { result: 1 });
-    const { page } = await world.open("");
+    const { page } = await world.show("");
     const said = async (): Promise<number> => {
       const text = (await page.locator(".plot-says").first().textContent()) ?? "";
       const [before = 0, now = 0] = [...text.matchAll(/\d+(?= completed| so far)/g)].map(([digits]) => Number(digits));
@@ -278,7 +278,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
       concurrency: 3,
       unavailable: "its runtime does not answer",
     });
-    const { page } = await world.open("");
+    const { page } = await world.show("");
     const row = table(page, /The fleet by provider/)
       .getByRole("row")
       .filter({ hasText: "pa" });
@@ -309,7 +309,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     const wait = (fairness_key: string) =>
       world.call("POST", "/api/jobs", { prompt: "x", tags: ["a100"], fairness_key });
     await wait("ada");
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     await table(page, /that wait, by reason/).waitFor();
     expect(await page.getByRole("region", { name: "Whose turn is next" }).count()).toBe(0);
     for (const who of ["ada", "grace", "grace", "linus"]) await wait(who);
@@ -332,7 +332,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await world.call("POST", `/api/jobs/${underWay.id}/start`, { lease: underWay.lease });
     await end("complete", { result: 1, cost_usd: 3 });
     await world.call("PUT", "/config", { budget: { day_usd: 1 } });
-    const { page, faults } = await world.open("");
+    const { page, faults } = await world.show("");
     await page.getByText("Caution: the day's budget of $1.00 is reached").waitFor();
     await page.getByRole("link", { name: /The day's budget is reached: \$3\.00 of \$1\.00/ }).waitFor();
     await page.getByText("Today: $3.00 of $1.00").waitFor();

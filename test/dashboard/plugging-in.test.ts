@@ -52,7 +52,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
   });
 
   it("the same request stands there as curl and for three SDKs, with no key in it", async () => {
-    const { page } = await world.open("playground?model=echo");
+    const { page } = await world.show("playground?model=echo");
     for (const [language, word] of [
       ["curl", "/v1/chat/completions"],
       ["Python", "from openai import OpenAI"],
@@ -68,7 +68,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
   });
 
   it("a worker gets a key of its own and one line to run, and is shown when it comes", async () => {
-    const { page, faults } = await world.open("fleet");
+    const { page, faults } = await world.show("fleet");
     await page.getByRole("link", { name: "Add a worker" }).click();
     await page.getByLabel("Name").fill("new-box");
     await page.getByLabel("Tags").fill("gpu,eu");
@@ -96,7 +96,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     ["A Python function", /pip install \S+\/signalbox-\S+\.whl[\s\S]*@worker\(provider="upper", instance="own-box"/],
     ["A TypeScript function", /npm install \S+\/signalbox\.tgz[\s\S]*from .signalbox\/worker./],
   ])("%s is added as a worker, with text to copy", async (way, text) => {
-    const { page, faults } = await world.open("fleet/~add");
+    const { page, faults } = await world.show("fleet/~add");
     await page.getByLabel("Name").fill("own-box");
     await page.getByLabel("What does the work").selectOption({ label: way });
     await page.getByRole("button", { name: "Make its key" }).click();
@@ -107,7 +107,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
   });
 
   it("a webhook is made with a secret shown once, tested, redelivered and rotated", async () => {
-    const { page, faults } = await world.open("settings/webhooks");
+    const { page, faults } = await world.show("settings/webhooks");
     await page.getByText("No webhook yet.").waitFor();
     await page.getByRole("button", { name: "New webhook" }).click();
     await page.getByLabel("Address").fill("https://signalbox.invalid/hook");
@@ -136,7 +136,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     const made = { name: "both", role: "client", limits: { concurrent: 3 } };
     const { id: key } = await world.call<{ id: string }>("POST", "/api/keys", made);
     await world.call("POST", "/api/schedules", { name: "both", interval: "24h", prompt: "first", tags: ["gpu"] });
-    const { page, faults } = await world.open("settings/webhooks");
+    const { page, faults } = await world.show("settings/webhooks");
     const dialog = page.getByRole("dialog");
     await page.getByRole("button", { name: `Edit ${asked.url}` }).click();
     await dialog.getByLabel("Description").fill("second");
@@ -170,7 +170,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
 
   it("the limits of a key are changed, and taken away again", async () => {
     await world.call("POST", "/api/keys", { name: "app", role: "client", limits: { concurrent: 3 } });
-    const { page, faults } = await world.open("settings/keys");
+    const { page, faults } = await world.show("settings/keys");
     const row = page.getByRole("row").filter({ hasText: "app" });
     await row.getByText("3 open jobs at the same time").waitFor();
     await page.getByRole("button", { name: "Edit app" }).click();

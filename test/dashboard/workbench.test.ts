@@ -45,7 +45,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
 
   it("holds its rows while jobs arrive, so that each click meets its row; what is new comes when it is asked for", async () => {
     for (let index = 0; index < 12; index += 1) await create(`held ${index}`, { priority: "low" });
-    const { page, faults } = await world.open("jobs?q=held");
+    const { page, faults } = await world.show("jobs?q=held");
     await page.getByText("1–12 of 12 jobs").waitFor();
     let arrived = 0;
     const arriving = setInterval(() => {
@@ -83,7 +83,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
   it("shows a new state in its row without moving the rows below", async () => {
     const { id, lease } = await dispatch("anthropic", "steady upper");
     await create("steady lower");
-    const { page } = await world.open("jobs?q=steady&sort=-created_at");
+    const { page } = await world.show("jobs?q=steady&sort=-created_at");
     const [upper, lower] = ["steady upper", "steady lower"].map((name) => rows(page).filter({ hasText: name }));
     await upper?.getByText("assigned").waitFor();
     const before = await lower?.boundingBox();
@@ -94,7 +94,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
 
   it("says what a job waits for as it is now, not as it was when the row was read", async () => {
     await create("stale reason", { tags: ["late"] });
-    const { page } = await world.open("jobs?q=stale");
+    const { page } = await world.show("jobs?q=stale");
     await page.getByText('waits: no worker offers tag "late"').waitFor();
     const facts = { instance: "late", provider: "late", status: "idle", tags: "late", concurrency: 1 };
     await world.call("POST", "/api/workers/late/pause", { reason: "points frozen" }).catch(() => undefined);
@@ -110,7 +110,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     const { id, lease } = await world.call<Job>("POST", "/dispatch", { prompt: "line three", tags: [] });
     await world.call("POST", `/api/jobs/${id}/complete`, { lease, result: 1 });
     const { ran_provider: ran } = await world.call<{ ran_provider: string }>("GET", `/api/jobs/${id}`);
-    const { page, faults } = await world.open("jobs");
+    const { page, faults } = await world.show("jobs");
     const line = page.getByLabel("Search");
     await line.fill("line error:500 ran:openai");
     await page.getByText("1–1 of 1 job").waitFor();
@@ -138,7 +138,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     for (let index = 0; index < 3; index += 1)
       ids.push(await fail("openai", `outage ${index}`, { ...serverError, code: "bad_gateway" }));
     const other = await fail("anthropic", "outage elsewhere", { ...serverError, code: "bad_gateway" });
-    const { page, faults } = await world.open("jobs?status=failed&range=1h");
+    const { page, faults } = await world.show("jobs?status=failed&range=1h");
     await page.getByLabel("Search").fill("error:bad_gateway ran:openai");
     await page.getByText("1–3 of 3 jobs").waitFor();
     // A state that is typed is that of the chips.
@@ -161,7 +161,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     await world.call("POST", "/api/jobs/batch", {
       jobs: Array.from({ length: 60 }, (_, index) => ({ prompt: `many ${index}`, tags: ["nobody"] })),
     });
-    const { page, faults } = await world.open("jobs?q=many&status=pending&range=1h");
+    const { page, faults } = await world.show("jobs?q=many&status=pending&range=1h");
     await page.getByText("1–50 of 60 jobs").waitFor();
     await page.getByLabel("Select all on this page").check();
     await page.getByRole("button", { name: "Select all 60 that match" }).click();
@@ -181,7 +181,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
 
   it("tells why a job waits two actions from anywhere: to the jobs, and its id", async () => {
     const { id } = await create("sought by its id");
-    const { page } = await world.open("settings");
+    const { page } = await world.show("settings");
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByLabel("Search").fill(id);
     await page.getByText("1–1 of 1 job").waitFor();
@@ -191,7 +191,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
   it("is worked by keys alone: / finds, j and k go, x selects, Enter opens", async () => {
     await create("keys older");
     await create("keys newer");
-    const { page, faults } = await world.open("jobs");
+    const { page, faults } = await world.show("jobs");
     await page.getByLabel("Select all on this page").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("keys");
@@ -211,7 +211,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
   it("offers to retry a picked job that runs only where its worker is lost", async () => {
     const { id, lease } = await dispatch("openai", "picked while it runs");
     await world.call("POST", `/api/jobs/${id}/start`, { lease });
-    const { page, faults } = await world.open("jobs?q=picked+while");
+    const { page, faults } = await world.show("jobs?q=picked+while");
     await page.getByLabel("Select: picked while it runs").check();
     await page.getByRole("button", { name: "Cancel …" }).waitFor();
     const looked = page.waitForResponse("**/api/workers/openai");
@@ -244,7 +244,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
   });
 
   it("goes back to where the reader was, in the list as it was", async () => {
-    const { page } = await world.open("jobs?q=many");
+    const { page } = await world.show("jobs?q=many");
     await page.getByText("1–50 of 60 jobs").waitFor();
     const link = rows(page).nth(40).getByRole("link").first();
     await link.scrollIntoViewIfNeeded();
@@ -258,7 +258,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
   });
 
   it("turns pages by cursor, further than an offset reaches, and back", async () => {
-    const { page } = await world.open("jobs?q=many");
+    const { page } = await world.show("jobs?q=many");
     await page.getByText("1–50 of 60 jobs").waitFor();
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByText("51–60 of 60 jobs").waitFor();
