@@ -8,10 +8,11 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { NOT_FOUND } from "../contract/words/http-status.ts";
-import { reasonOf } from "./calls/error-causes.ts";
+import { isNeverReached, reasonOf } from "./calls/error-causes.ts";
 import type { JobFailure } from "./calls/runtime.ts";
 import type { FileOpener } from "./run-job.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
+import { untilSent } from "./session/backoff.ts";
 import { mayPass, problemDetail, type SessionSettings } from "./session/session.ts";
 
 /** A file of a job, with a link that lasts as long as the job may. */
@@ -83,32 +84,49 @@ const freeName = (given: string, taken: Set<string>): string => {
   return name;
 };
 
-export const coordinatorFiles = ({ apiUrl, apiKey }: Pick<SessionSettings, "apiUrl" | "apiKey">): JobFiles => ({
+type Tried = { sent: FileSent; isNeverReached?: boolean };
+
+/** Where a connection broke off, the coordinator may have the file: another try would make it two. */
+export const coordinatorFiles = (at: Pick<SessionSettings, "apiUrl" | "apiKey">): JobFiles => ({
   send: async (job, name, bytes, signal) => {
-    const query = `lease=${job.lease}&name=${encodeURIComponent(name)}`;
-    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/octet-stream" };
-    const body = await bodyOf(bytes).catch((error: unknown) => ({ unreadable: reasonOf(error) }));
-    if ("unreadable" in body)
-      return { ok: false, error: notKept(`The file ${name} could not be read: ${body.unreadable}`, false) };
-    try {
-      const response = await runtimeFetch(`${apiUrl}/api/jobs/${encodeURIComponent(job.id)}/files?${query}`, {
-        method: "POST",
-        headers,
-        body: body as never,
-        signal,
-        duplex: "half",
-      } as RequestInit);
-      const text = await response.text();
-      if (response.ok) return { ok: true, file: { name, ...(JSON.parse(text) as object) } };
-      return { ok: false, error: refused(name, response.status, problemDetail(text)) };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { ok: false, error: notKept(`The file ${name} could not be sent: ${reasonOf(error)}`, true) };
-    } finally {
-      if (body instanceof Readable) body.destroy();
-    }
+    const isWhole = typeof bytes === "string" || bytes instanceof Uint8Array;
+    const trySend = () => sendFile(at, job, name, bytes, signal);
+    const { sent } = await untilSent(trySend, (tried) => isWhole && tried.isNeverReached === true, signal);
+    return sent;
   },
 });
+
+const sendFile = async (
+  { apiUrl, apiKey }: Pick<SessionSettings, "apiUrl" | "apiKey">,
+  job: LeasedJob,
+  name: string,
+  bytes: FileBytes,
+  signal: AbortSignal,
+): Promise<Tried> => {
+  const query = `lease=${job.lease}&name=${encodeURIComponent(name)}`;
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/octet-stream" };
+  const body = await bodyOf(bytes).catch((error: unknown) => ({ unreadable: reasonOf(error) }));
+  const failed = (error: JobFailure): Tried => ({ sent: { ok: false, error } });
+  if ("unreadable" in body) return failed(notKept(`The file ${name} could not be read: ${body.unreadable}`, false));
+  try {
+    const response = await runtimeFetch(`${apiUrl}/api/jobs/${encodeURIComponent(job.id)}/files?${query}`, {
+      method: "POST",
+      headers,
+      body: body as never,
+      signal,
+      duplex: "half",
+    } as RequestInit);
+    const text = await response.text();
+    if (response.ok) return { sent: { ok: true, file: { name, ...(JSON.parse(text) as object) } } };
+    return failed(refused(name, response.status, problemDetail(text)));
+  } catch (error) {
+    signal.throwIfAborted();
+    const unsent = failed(notKept(`The file ${name} could not be sent: ${reasonOf(error)}`, true));
+    return { ...unsent, isNeverReached: isNeverReached(error) };
+  } finally {
+    if (body instanceof Readable) body.destroy();
+  }
+};
 
 const bodyOf = async (bytes: FileBytes): Promise<Uint8Array | Readable> => {
   if (bytes instanceof Uint8Array) return bytes;

@@ -1,29 +1,23 @@
 // Stores a result that no report carries with the coordinator, as it arrives: no process holds it whole. One that a
-// handler has made is here whole, and is sent again while the coordinator is away, as a report is: to run its job once
-// more would cost more.
+// handler has made is here whole, and is sent again while the coordinator is away, as a report is.
 
 import { Readable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
 import { PAYLOAD_TOO_LARGE } from "../contract/words/http-status.ts";
 import { reasonOf } from "./calls/error-causes.ts";
 import { type JobFailure, resultTooLarge } from "./calls/runtime.ts";
 import type { ResultStore } from "./run-job.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
-import { backoffMs } from "./session/backoff.ts";
+import { untilSent } from "./session/backoff.ts";
 import { mayPass, problemDetail } from "./session/session.ts";
-
-/** For about four minutes. */
-const MAX_SENT_AGAIN = 20;
 
 export const resultStore = (at: { apiUrl: string; apiKey: string }): ResultStore => {
   const send = sendTo(at);
-  return async (job, bytes, contentType, signal, isWhole = false) => {
-    for (let failures = 0; ; failures += 1) {
-      const kept = await send(job, bytes, contentType, signal);
-      if (kept.ok || !kept.error.retryable || !isWhole || failures === MAX_SENT_AGAIN) return kept;
-      await delay(backoffMs(failures, Math.random()), undefined, { signal });
-    }
-  };
+  return (job, bytes, contentType, signal, isWhole = false) =>
+    untilSent(
+      () => send(job, bytes, contentType, signal),
+      (kept) => isWhole && !kept.ok && kept.error.retryable,
+      signal,
+    );
 };
 
 const sendTo = ({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): ResultStore => {

@@ -103,6 +103,22 @@ test.each([
   expect(stored).toEqual({ ok: false, error: { code: "result_not_stored", message, retryable } });
 });
 
+test("an output is sent again while nothing answers at its coordinator's address", async () => {
+  answer = { status: 201, body: '{"id":"file-1"}' };
+  const { port } = server.address() as AddressInfo;
+  writeFileSync(path.join(folder, "out"), "from the disk");
+  const away = `http://127.0.0.1:${port}`;
+  await new Promise((resolve) => server.close(resolve));
+  const files = coordinatorFiles({ apiUrl: away, apiKey: "k" });
+  const sent = ["x", "y"].map((name) =>
+    files.send(jobWith([]), name, name === "x" ? Buffer.from("hi") : path.join(folder, "out"), never),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  expect(await Promise.all(sent)).toMatchObject([{ ok: true }, { ok: true }]);
+  expect(asked.map(({ body }) => body).toSorted()).toEqual(["from the disk", "hi"]);
+});
+
 test("a long result that is here whole is sent again until its coordinator is back", async () => {
   answer = { status: 503, body: '{"detail": "away"}' };
   async function* pieces() {
