@@ -35,6 +35,11 @@ class Problem(Exception):
         # 507: it is full until somebody makes room.
         return self.status in (0, 408, 429) or (self.status >= 500 and self.status != 507)
 
+    @property
+    def is_never_reached(self) -> bool:
+        """No connection was made: the coordinator has nothing of the request."""
+        return isinstance(getattr(self.__cause__, "reason", None), ConnectionRefusedError)
+
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """The key is sent to no other address."""
@@ -134,6 +139,18 @@ def while_away(look: Callable[[], Any]) -> Any:
             if not problem.is_temporary or time.monotonic() - since > AWAY_SECONDS:
                 raise
             time.sleep(random.uniform(1.0, 3.0))
+
+
+def until_reached(send: Callable[[], Any], is_over: Callable[[], bool]) -> Any:
+    """Sends again for some minutes what may not be sent twice, as long as nothing answers at the address."""
+    for failures in range(20):
+        try:
+            return send()
+        except Problem as problem:
+            if not problem.is_never_reached or is_over():
+                raise
+            time.sleep(backoff(failures))
+    return send()
 
 
 def fresh_key() -> str:

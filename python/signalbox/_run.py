@@ -16,7 +16,7 @@ from typing import Any
 from ._context import Cancelled, Context, Fail, Job, Retry
 from ._log import log
 from ._outcome import MAX_MESSAGE, json_of
-from ._requests import Api, Problem, backoff, path_with, send_file
+from ._requests import Api, Problem, backoff, path_with, send_file, until_reached
 
 REPORTED_BYTES = 1024 * 1024  # A larger result is stored first, and the report names it.
 
@@ -117,8 +117,9 @@ class Run(Context):
         self._spent.update(spent)
 
     def _keep(self, name: str, content: bytes | str) -> Mapping[str, Any]:
+        target = path_with(f"{self.path}/files", **self.lease, name=name)
         try:
-            return send_file(self._api, path_with(f"{self.path}/files", **self.lease, name=name), content)
+            return until_reached(lambda: send_file(self._api, target, content), lambda: self.cancelled)
         except Problem as problem:
             if problem.status == 404 and str(problem).startswith("route "):
                 raise Fail("file_not_kept", f"this coordinator keeps no files of jobs: {name} has no place") from None

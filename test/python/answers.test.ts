@@ -113,6 +113,35 @@ describe.skipIf(lacksPython)("a Python worker", () => {
     await end(server, worker);
   });
 
+  it("sends a file again while nothing answers at its coordinator's address", async () => {
+    const program = `
+import time
+from signalbox import run, worker
+
+@worker(provider="py", instance="py-1")
+def keep(job, ctx):
+    time.sleep(1)
+    return ctx.file("a.txt", b"hi")["id"]
+
+run()
+`;
+    const done: string[] = [];
+    const server = await giving([JOB], async ({ url = "" }) => {
+      if (url.endsWith("/start")) setTimeout(() => server.close().closeAllConnections(), 100);
+      if (!url.includes("/files?") && !url.endsWith("/complete")) return undefined;
+      done.push(url.split("?")[0] ?? "");
+      return { body: `{"id": "file-1"}` };
+    });
+    const { port } = server.address() as AddressInfo;
+    const worker = startBeside(server, path.join(folder.path, "keep.py"), program);
+    await eventually(() => expect(server.listening).toBe(false));
+    // Longer than the handler takes.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    server.listen(port, "127.0.0.1");
+    await eventually(() => expect(done).toEqual(["/api/jobs/j1/files", "/api/jobs/j1/complete"]));
+    await end(server, worker);
+  });
+
   it("starts jobs beside each other, however long the coordinator takes to hear of one", async () => {
     const jobs = ["j1", "j2"].map((id) => ({ ...JOB, id }));
     const bothStarted = Promise.withResolvers<void>();
