@@ -10,12 +10,12 @@ import { keepText, keptText } from "./storage.ts";
 
 const KEPT_AS = "signalbox.tenant";
 const FIRST_TENANT = "default";
-/** Renewed this long before the end: in a tab that nobody sees, browsers let timers run once a minute. */
-const BEFORE_END_MS = 90_000;
-/** Of a session that is hardly longer. */
-const BEFORE_END_SHARE = 0.75;
-/** Tried again at this pace while somebody types or the provider is away. */
+/** Renewed this long before the end, and tried again at this pace while somebody types or the provider is away. */
+const BEFORE_END_MS = 45_000;
 const AGAIN_MS = 5_000;
+/** In a tab that nobody sees, where browsers let timers run once a minute; of a session that is hardly longer, a share. */
+const UNSEEN_BEFORE_END_MS = 90_000;
+const UNSEEN_SHARE = 0.75;
 /** The clock of this machine may be wrong until the live connection has told the time, or be set meanwhile. */
 const LOOK_MS = 30_000;
 /** The end of the session for whose renewal this tab has been at the provider. */
@@ -87,7 +87,8 @@ const renewInTime = (who: SessionAnswer): (() => void) => {
   const look = async (): Promise<void> => {
     const left = endsAt - serverNow();
     longest = Math.max(longest, left);
-    const before = Math.min(BEFORE_END_MS, longest * BEFORE_END_SHARE);
+    const unseen = document.hidden ? Math.min(UNSEEN_BEFORE_END_MS, longest * UNSEEN_SHARE) : 0;
+    const before = Math.max(BEFORE_END_MS, unseen);
     if (left > before) return wait(Math.min(left - before, LOOK_MS));
     const isLater = (isBusy() && left > 0) || !(await renew(who));
     if (isLater && !isOver) wait(AGAIN_MS);

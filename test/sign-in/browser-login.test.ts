@@ -200,6 +200,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
 
   it("a page that nobody sees, whose timers run once a minute, is renewed before its session ends", async () => {
     const page = await openFor(120, "/#/jobs");
+    await page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true })");
     const back = page.waitForRequest((request) => request.url().includes("/auth/callback"), { timeout: 8_000 });
     await page.clock.fastForward(6_000);
     await page.clock.fastForward(54_000);
