@@ -151,4 +151,9 @@ export const invalid = (path: string, message: string): RefusalOf<"invalid_reque
   errors: [{ path, message }],
 });
 
+export const HISTORY_UNAVAILABLE: RefusalOf<"history_unavailable"> = {
+  code: "history_unavailable",
+  retryAfterSeconds: 5,
+};
+
 export const notFound = (kind: ResourceKind, id: string): RefusalOf<"not_found"> => ({ code: "not_found", kind, id });

@@ -4,11 +4,10 @@
 import type { Brought } from "../../domain/job/archived-job.ts";
 import { ARCHIVED_COLUMNS, type ArchivedRow, readArchived } from "../../domain/job/job-record.ts";
 import { levelOfFailure } from "../../domain/tenant/tenant-database.ts";
-import type { Refusal } from "../../domain/words/refusal.ts";
+import { HISTORY_UNAVAILABLE, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
 
-const RETRY_SECONDS = 5;
 const LEFT_OUT = { prompt: "", input: null, result: null };
 
 /** A job that the object did not have, and the instant by the object's clock. */
@@ -16,9 +15,6 @@ export interface Absent {
   readonly id: string;
   readonly absentAt: number;
 }
-
-export const refuseHistory = (): Result<never, Refusal> =>
-  err({ code: "history_unavailable", retryAfterSeconds: RETRY_SECONDS });
 
 /** Those of the jobs that history has, by id: one query, however many there are. */
 export const findArchivedRecords = async (
@@ -39,6 +35,6 @@ export const findArchivedRecords = async (
     return ok(new Map(brought));
   } catch (error) {
     log(levelOfFailure(error), "history.failed", { tenant }, error);
-    return refuseHistory();
+    return err(HISTORY_UNAVAILABLE);
   }
 };

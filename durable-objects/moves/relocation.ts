@@ -2,7 +2,7 @@
 // tenant once all have arrived. Every step may be repeated. The rules are in `moving.ts`.
 
 import type { PageRequest, TablePage, TableRows } from "../../domain/tenant/moved-rows.ts";
-import { invalid, type Refusal } from "../../domain/words/refusal.ts";
+import { HISTORY_UNAVAILABLE, invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { TurnRunner } from "../calls/turn-runner.ts";
 import type { Sockets } from "../sockets/sockets.ts";
@@ -16,7 +16,6 @@ import { endLeaving, type Leaving, leave, settleIn, stay } from "./moving.ts";
 const NO_SUCH_TABLE = invalid("table", "is not a table that moves");
 const NOT_MOVING = invalid("", "this tenant is served here: begin with POST /admin/tenants/<tenant>/move");
 const NO_SUCH_KEY = invalid("from", "is no key of this table: give the `next` of the part before");
-const HISTORY_UNAVAILABLE: Refusal = { code: "history_unavailable", retryAfterSeconds: 5 };
 
 interface RelocationParts {
   readonly tenant: string;

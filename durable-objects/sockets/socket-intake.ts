@@ -7,10 +7,10 @@ import { closeCodes } from "../../contract/words/values.ts";
 import { authorize } from "../../domain/access/key.ts";
 import { type Brought, MAX_HISTORY_LOOKS } from "../../domain/job/archived-job.ts";
 import { absenceRefusal } from "../../domain/tenant/absence.ts";
-import type { Refusal } from "../../domain/words/refusal.ts";
+import { HISTORY_UNAVAILABLE, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
-import { type Absent, findArchivedRecords, refuseHistory } from "../history/archive.ts";
+import { type Absent, findArchivedRecords } from "../history/archive.ts";
 import { mayActAs, noteDisconnected } from "../operations/fleet/presence.ts";
 import { type Credential, identify, identifySocket } from "../steps/holders.ts";
 import type { Store } from "../store/open.ts";
@@ -140,7 +140,7 @@ export class SocketIntake {
               tenant,
               unsettled.map(({ absent }) => absent),
             )
-          : refuseHistory();
+          : err(HISTORY_UNAVAILABLE);
       if (!found.ok) return this.#refuseAll(socket, unsettled, found);
       const { value } = found;
       unsettled = await hear(

@@ -8,9 +8,10 @@ import {
   levelOfFailure,
   MissingDatabase,
 } from "../../domain/tenant/tenant-database.ts";
+import { HISTORY_UNAVAILABLE } from "../../domain/words/refusal.ts";
 import { log } from "../../log/log.ts";
 import type { Env } from "../env.ts";
-import { historyUnavailable, Refused } from "../http/refused.ts";
+import { Refused } from "../http/refused.ts";
 import { readHistory } from "./store.ts";
 
 interface Placed {
@@ -26,7 +27,7 @@ export const historyOf = (env: Env, { tenant, database }: Placed): D1Database =>
   if (found !== undefined) return found;
   const missing = new MissingDatabase(database);
   log(levelOfFailure(missing), "history.failed", { tenant, detail: missing.message });
-  throw new Refused(historyUnavailable);
+  throw new Refused(HISTORY_UNAVAILABLE);
 };
 
 /** What each has. Rows of `DB` that only name a tenant of another database do not count. */

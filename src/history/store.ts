@@ -2,8 +2,9 @@
 // stops.
 
 import { within } from "../../contract/text/within.ts";
+import { HISTORY_UNAVAILABLE } from "../../domain/words/refusal.ts";
 import { log } from "../../log/log.ts";
-import { historyUnavailable, Refused } from "../http/refused.ts";
+import { Refused } from "../http/refused.ts";
 
 /** Longer than a page takes. A history process that hangs would answer nothing for a minute. */
 const READ_WITHIN_MS = 10_000;
@@ -26,6 +27,6 @@ export const workOnHistory = async <T>(work: () => Promise<T>): Promise<T> => {
   } catch (error) {
     if (error instanceof Refused) throw error;
     log("error", "history.failed", {}, error);
-    throw new Refused(historyUnavailable);
+    throw new Refused(HISTORY_UNAVAILABLE);
   }
 };

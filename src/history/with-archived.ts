@@ -2,11 +2,10 @@
 // history. The object refuses a record that may be out of date; the edge then reads it again.
 
 import { type Archived, type Brought, MAX_HISTORY_LOOKS } from "../../domain/job/archived-job.ts";
-import type { Refusal } from "../../domain/words/refusal.ts";
+import { HISTORY_UNAVAILABLE, type Refusal } from "../../domain/words/refusal.ts";
 import { err, type Result } from "../../domain/words/result.ts";
 import { inTurn } from "../http/admission.ts";
 import type { AppContext } from "../http/auth.ts";
-import { historyUnavailable } from "../http/refused.ts";
 
 /** A record may have megabytes, and each of thousands of calls may bring one: few are read at a time. */
 export const withArchived = async <T>(
@@ -33,7 +32,7 @@ const askAgain = async <T>(
     answer = await ask({ ...archived, absentAt });
   }
   if (absentAtOf(answer) === null) return answer;
-  return err(historyUnavailable);
+  return err(HISTORY_UNAVAILABLE);
 };
 
 const absentAtOf = (answer: Result<unknown, Refusal>): number | null =>

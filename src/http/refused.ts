@@ -19,8 +19,6 @@ export const unwrap = <T>(result: Result<T, Refusal>): T => {
   return result.value;
 };
 
-export const historyUnavailable: Refusal = { code: "history_unavailable", retryAfterSeconds: 5 };
-
 /** A request line or a Host header that makes no URL. */
 export const malformedAddress = invalid("", "the request's address or Host is malformed");
 

@@ -2,7 +2,7 @@
 
 import type { ClaimAnswer } from "../../contract/fleet/worker.ts";
 import type { Permission } from "../../domain/access/key.ts";
-import type { Refusal } from "../../domain/words/refusal.ts";
+import { HISTORY_UNAVAILABLE, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
 import { databaseOfLine, type GroupedCall, readLine, type Written } from "../../durable-objects/calls/grouped-calls.ts";
@@ -12,7 +12,7 @@ import type { Credential } from "../../durable-objects/steps/holders.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { historyUnavailable, Refused, unwrap } from "../http/refused.ts";
+import { Refused, unwrap } from "../http/refused.ts";
 import { askObject, isDiskFull, remote, STORAGE_FULL, withTenant } from "./tenant-object.ts";
 
 export const credentialOf = ({ kind, id, hash, requestId, underWay }: TokenFacts): Credential => ({
@@ -134,5 +134,5 @@ export const watchJob = (
 /** Waits until history has every earlier change; throws if the history store is down. */
 export const drainTenant = async (env: Env, token: TokenFacts): Promise<void> => {
   const drained = await withTenant(env, token, true, async (stub) => ok(await stub.drain()));
-  if (!unwrap(drained)) throw new Refused(historyUnavailable);
+  if (!unwrap(drained)) throw new Refused(HISTORY_UNAVAILABLE);
 };
