@@ -2,6 +2,7 @@
 // the model loaded, or is getting it, and is not offline.
 
 import { modelKeyOf } from "../words/model-key.ts";
+import { MIB } from "../words/size.ts";
 import type { Hardware, MachineReport, ModelAction } from "./machine.ts";
 import type { ModelTask } from "./model-task.ts";
 
@@ -48,7 +49,6 @@ export interface PlaceVerdict {
 
 /** Weights on disk grow in memory by the context. */
 const MEMORY_SHARE = 1.2;
-const BYTES_A_MB = 2 ** 20;
 
 export const placeMachineOf = (report: MachineReport, model: string): PlaceMachine => {
   const { hardware, loaded, onDisk, maxLoaded, can } = report;
@@ -82,7 +82,7 @@ const isBringing = ({ action }: ModelTask): boolean => action === "pull" || acti
 const neededMbOf = (fleet: readonly PlaceFacts[]): number | null => {
   const sizes = fleet.map(({ machine }) => machine.diskBytes).filter((bytes) => bytes != null);
   const largest = sizes.reduce((most, bytes) => Math.max(most, bytes), 0);
-  return sizes.length === 0 ? null : Math.ceil((largest * MEMORY_SHARE) / BYTES_A_MB);
+  return sizes.length === 0 ? null : Math.ceil((largest * MEMORY_SHARE) / MIB);
 };
 
 /** All workers, best first; those that get none are last. */

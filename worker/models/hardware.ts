@@ -14,7 +14,7 @@ type Hardware = NonNullable<MachineResource["hardware"]>;
 type Gpu = Hardware["gpus"][number];
 type Tool = { command: string; args: readonly string[]; read: (said: string) => Gpu[] };
 
-const megabytes = (bytes: number): number => Math.round(bytes / BYTES_A_MB);
+export const megabytes = (bytes: number): number => Math.round(bytes / BYTES_A_MB);
 
 /** `NVIDIA GeForce RTX 4090, 24564, 1203, 7`: a card a line. */
 export const readNvidia = (said: string): Gpu[] =>

@@ -1,6 +1,7 @@
 // The models of Ollama: `/api/tags` on disk, `/api/ps` in memory, a pull that tells its bytes, and loading by a request
 // without a prompt.
 
+import { megabytes } from "./hardware.ts";
 import {
   type ModelManager,
   type ModelProgress,
@@ -10,8 +11,6 @@ import {
 } from "./model-manager.ts";
 import { type JsonObject, listOf, numberIn, type RuntimeApi, saidBy, textIn } from "./runtime-api.ts";
 import { Speed } from "./speed.ts";
-
-const BYTES_A_MB = 2 ** 20;
 
 export const ollamaModels = (api: RuntimeApi, maxLoaded: number | null): ModelManager => ({
   look: async (signal) => {
@@ -37,7 +36,7 @@ const loadedModel = ({ name, size_vram: size, expires_at: expires }: JsonObject)
   return [
     {
       model,
-      ...(vram === null ? {} : { vram_mb: Math.round(vram / BYTES_A_MB) }),
+      ...(vram === null ? {} : { vram_mb: megabytes(vram) }),
       ...(Number.isNaN(expiresAt) ? {} : { expires_at: new Date(expiresAt).toISOString() }),
     },
   ];
