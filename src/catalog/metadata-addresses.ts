@@ -19,7 +19,7 @@ export const METADATA_NETWORKS = [
 const METADATA_NAMES = /^(metadata|instance-data|metadata\.goog|metadata\.tencentyun\.com|.*\.metadata\.packet\.net)$/;
 const METADATA_INTERNAL = /^(metadata|instance-data)\..*\binternal$/;
 
-const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+export const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 const BITS = { ipv4: 32, ipv6: 128 } as const;
 const joined = (parts: readonly number[], bits: bigint): bigint =>
   parts.reduce((all, part) => (all << bits) | BigInt(part), 0n);

@@ -4,13 +4,12 @@
 // policy refuses them, which also stops DNS rebinding.
 
 import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
-import { isMetadataHost } from "./metadata-addresses.ts";
+import { IPV4, isMetadataHost } from "./metadata-addresses.ts";
 
 const URL_MAX_CHARACTERS = 2048;
 
 const PRIVATE_SUFFIX = /(^|\.)(localhost|local|internal|intranet|lan|home\.arpa|corp|home)$/;
 const ONLY_LOCAL = "only for local providers, or where the operator allows them";
-const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 
 /** What is wrong with an address, or null. `isLocal`: it may be on the operator's own network. */
 export const checkUrl = (text: string, isLocal: boolean): string | null => {
