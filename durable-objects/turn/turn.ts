@@ -126,21 +126,24 @@ export class Turn {
     if (decision.result !== undefined) this.#outbox.addChars(this.store.payloads.putResult(job.id, decision.result));
     this.#tell(job, decision.events);
     this.effects.changedJobs.add(job.id);
-    if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
-    if (isFinal(job.status) && job.frontDoor?.isBodyHeld === true) this.effects.droppedBodies.push(job.id);
-    if (isFinal(job.status) && job.api !== null) this.#dropUploads(job);
     if (before?.stream) this.#cutStream(before, job);
     if (job.status === "failed") this.#logFailure(job);
-    if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     countChange(this.memory, before, job, this.nowAt);
     const { counters, open } = this.memory;
     counters.activitySlots.noteChange(this.store.activity, before, job, open, this.nowAt);
-    if (job.batch !== null && isFinal(job.status) && !(before !== null && isFinal(before.status)))
-      noteEndOfLine(this, job, decision.result ?? null);
-    if (job.api === "responses" && job.batch === null && isFinal(job.status))
-      noteEndOfResponse(this, job, decision.result ?? null);
+    if (isFinal(job.status)) this.#noteEnd(before, job, decision.result ?? null);
     countByKey(this, before, job);
     this.#noteUnreported(before, job);
+  }
+
+  /** What follows from a job's end. */
+  #noteEnd(before: Job | null, job: Job, result: Json): void {
+    this.effects.finishedJobs.add(job.id);
+    if (job.frontDoor?.isBodyHeld === true) this.effects.droppedBodies.push(job.id);
+    if (job.api !== null) this.#dropUploads(job);
+    if (before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
+    if (job.batch !== null && (before === null || !isFinal(before.status))) noteEndOfLine(this, job, result);
+    if (job.api === "responses" && job.batch === null) noteEndOfResponse(this, job, result);
   }
 
   /** The files of a client's request are for its job alone. */

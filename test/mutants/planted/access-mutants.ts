@@ -44,7 +44,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   mutant(
     "a stored answer never ends",
     "durable-objects/turn/turn.ts",
-    'if (job.api === "responses" && job.batch === null && isFinal(job.status))',
+    'if (job.api === "responses" && job.batch === null)',
     'if (job.api === "responses" && job.batch === null && job.status === "completed")',
   ),
   mutant(
