@@ -4,10 +4,10 @@ import { execFile } from "node:child_process";
 import { statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
-import { folderForEachTest } from "../support/temporary-folder.ts";
+import { folderForAllTests, folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
@@ -102,20 +102,6 @@ test("of a server at work a backup is one consistent state, and a restored copy 
   expect([...more.values()]).toContain("completed");
 }, 120_000);
 
-test("a stopped server's folder is copied as it lies", async () => {
-  const dataDir = path.join(folder.path, "data");
-  const server = await start(dataDir);
-  const { id } = (await call(server, "POST", "/api/jobs", { prompt: "kept" })) as Job;
-  await server.stop();
-  const archive = path.join(folder.path, "copy.tar");
-  const { stdout } = await script("backup", dataDir, archive);
-  expect(stdout).toContain(`Copied from ${dataDir}.`);
-  const restored = path.join(folder.path, "restored");
-  await script("restore", restored, archive);
-  const copy = await start(restored);
-  expect(await call(copy, "GET", `/api/jobs/${id}`)).toMatchObject({ prompt: "kept", status: "pending" });
-}, 120_000);
-
 test("files and batches are in a backup, and a restored batch goes on to its end", async () => {
   const dataDir = path.join(folder.path, "data");
   const server = await start(dataDir);
@@ -162,20 +148,36 @@ const failureOf = async (done: Promise<unknown>): Promise<string> => {
   return failed?.stderr ?? "";
 };
 
-test("nothing is overwritten, and what is no backup is said to be none", async () => {
-  const dataDir = path.join(folder.path, "data");
-  const archive = path.join(folder.path, "copy.tar");
-  expect(await failureOf(script("backup", dataDir, archive))).toContain("is not a data folder");
-  const server = await start(dataDir);
-  await server.stop();
-  await script("backup", dataDir, archive);
-  expect(await failureOf(script("backup", dataDir, archive))).toContain("exists: choose another name");
-  expect(await failureOf(script("restore", dataDir, archive))).toContain("is not empty");
-  const away = path.join(folder.path, "none", "copy.tar");
-  expect(await failureOf(script("backup", dataDir, away))).toMatch(/^\S+none cannot be written: ENOENT.*\n$/);
-  const other = path.join(folder.path, "other");
-  expect(await failureOf(script("restore", other, path.join(folder.path, "none.tar")))).toContain("does not exist");
-  const foreign = path.join(folder.path, "foreign.tar");
-  writeFileSync(foreign, Buffer.alloc(2048, "x"));
-  expect(await failureOf(script("restore", other, foreign))).toContain("is not an archive of `npm run backup`");
-}, 120_000);
+describe("of a stopped server", () => {
+  const stopped = folderForAllTests();
+  const at = (name: string): string => path.join(stopped.path, name);
+  let id: string;
+  let told: string;
+
+  beforeAll(async () => {
+    const server = await startSelfHosted(at("data"));
+    id = ((await call(server, "POST", "/api/jobs", { prompt: "kept" })) as Job).id;
+    await server.stop();
+    told = (await script("backup", at("data"), at("copy.tar"))).stdout;
+  }, 120_000);
+
+  test("the folder is copied as it lies", async () => {
+    expect(told).toContain(`Copied from ${at("data")}.`);
+    await script("restore", at("restored"), at("copy.tar"));
+    const copy = await start(at("restored"));
+    expect(await call(copy, "GET", `/api/jobs/${id}`)).toMatchObject({ prompt: "kept", status: "pending" });
+  }, 120_000);
+
+  test("nothing is overwritten, and what is no backup is said to be none", async () => {
+    expect(await failureOf(script("backup", at("nobody"), at("new.tar")))).toContain("is not a data folder");
+    expect(await failureOf(script("backup", at("data"), at("copy.tar")))).toContain("exists: choose another name");
+    expect(await failureOf(script("restore", at("data"), at("copy.tar")))).toContain("is not empty");
+    const away = path.join(at("none"), "copy.tar");
+    expect(await failureOf(script("backup", at("data"), away))).toMatch(/^\S+none cannot be written: ENOENT.*\n$/);
+    expect(await failureOf(script("restore", at("other"), at("none.tar")))).toContain("does not exist");
+    writeFileSync(at("foreign.tar"), Buffer.alloc(2048, "x"));
+    expect(await failureOf(script("restore", at("other"), at("foreign.tar")))).toContain(
+      "is not an archive of `npm run backup`",
+    );
+  }, 120_000);
+});
