@@ -85,25 +85,36 @@ const startWorker = ({ url, adminKey }: SelfHosted): (() => void) => {
   return () => child.kill();
 };
 
-let launched: Promise<Browser> | null = null;
+/**
+ * Ignores the policy by which a page leaves its opener, and so needs one process a page instead of two. The tests of
+ * signing in, where pages of other origins lead here, keep the policy.
+ */
+const WITHOUT_OPENER_POLICY = path.resolve(import.meta.dirname, "../support/chromium.sh");
+
+const launched = new Map<string, Promise<Browser>>();
 /** One for all test files of this process; it ends with it. */
-const sharedBrowser = async (): Promise<Browser> => {
-  const browser = await launched;
+const sharedBrowser = async (executablePath: string): Promise<Browser> => {
+  const browser = await launched.get(executablePath);
   if (browser?.isConnected()) return browser;
-  launched = chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
-  return launched;
+  const launching = chromium.launch({ executablePath, args: FLAGS, env: { ...process.env, CHROMIUM } });
+  launched.set(executablePath, launching);
+  return launching;
 };
 
 /** A place of the dashboard that shows nothing, and reads nothing. */
 const NOWHERE = "nowhere";
 
 /** With a worker, unless `--no-worker` is among the server's arguments. */
-export const startWorld = async (args: string[] = [], env: Record<string, string> = {}): Promise<World> => {
+export const startWorld = async (
+  args: string[] = [],
+  env: Record<string, string> = {},
+  { hasOpenerPolicy = false } = {},
+): Promise<World> => {
   const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-dashboard-"));
   const all = [...new Set(["--no-worker", ...args])];
   const server = await startSelfHosted(dataDir, { args: all, env: { SERVICE_CATALOG_SYNC: "0", ...env } });
   const stopWorker = args.includes("--no-worker") ? () => {} : startWorker(server);
-  const browser = await sharedBrowser();
+  const browser = await sharedBrowser(hasOpenerPolicy ? CHROMIUM : WITHOUT_OPENER_POLICY);
   const call = async <Answer>(method: string, target: string, body?: unknown): Promise<Answer> => {
     const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };

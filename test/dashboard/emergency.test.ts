@@ -20,7 +20,7 @@ describe.skipIf(lacksBrowser())("in an emergency", () => {
   afterAll(() => world?.close());
 
   it("the killswitch asks for a typed word from level 3 on, is unmistakable, counts who confirmed, and clears", async () => {
-    const { page, faults } = await world.open("schedules");
+    const { page, faults } = await world.show("schedules");
     await page.getByRole("button", { name: "Killswitch" }).click();
     const dialog = page.getByRole("dialog");
     expect(await dialog.getByRole("button", { name: "Engage level 1" }).isEnabled()).toBe(true);
@@ -44,7 +44,7 @@ describe.skipIf(lacksBrowser())("in an emergency", () => {
   });
 
   it("a killswitch engaged elsewhere shows at once", async () => {
-    const { page } = await world.open("jobs");
+    const { page } = await world.show("jobs");
     await world.call("POST", "/killswitch", { level: 1, reason: "engaged by another" });
     await page.getByText("Line stopped: level 1").waitFor();
     await world.call("DELETE", "/killswitch?resume_all=true");
@@ -64,7 +64,7 @@ describe.skipIf(lacksBrowser())("in an emergency", () => {
     // Until the page has shown it: on a busy machine that takes longer than the six seconds.
     const reporting = setInterval(() => void report().catch(() => undefined), 1000);
     onTestFinished(() => clearInterval(reporting));
-    const { page } = await world.open("fleet");
+    const { page } = await world.show("fleet");
     const row = page.locator("tr", { hasText: "fell-silent" });
     await row.getByText("idle").waitFor();
     clearInterval(reporting);

@@ -15,18 +15,18 @@ describe.skipIf(lacksBrowser())("text that turns the direction of writing", () =
 
   it("is not in the reason of a killswitch", async () => {
     await world.call("POST", "/killswitch", { level: 1, reason: TURNED });
-    const { page } = await world.open("");
+    const { page } = await world.show("");
     await page.getByText("“a b c”").waitFor();
   }, 60_000);
 
   it("is not in the name of who asks for a key, of which no more is shown than a name", async () => {
     const query = new URLSearchParams({ port: "9", challenge: "c", state: "s", name: TURNED + "x".repeat(500) });
-    const { page } = await world.open(`grant-key?${query}`);
+    const { page } = await world.show(`grant-key?${query}`);
     await page.getByText("a b c".padEnd(80, "x"), { exact: true }).waitFor();
   }, 60_000);
 
   it("is in no dialog's title and in no notice", async () => {
-    const { page } = await world.open("settings/keys");
+    const { page } = await world.show("settings/keys");
     await page
       .getByRole("row", { name: TURNED })
       .getByRole("button", { name: /Revoke/ })
