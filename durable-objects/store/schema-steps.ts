@@ -381,4 +381,18 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       n INTEGER PRIMARY KEY, id TEXT NOT NULL, owner TEXT, created_at INTEGER NOT NULL
     )`,
   ],
+  [
+    // Answers stand in the order in which they were given. Among their keys, which come in no order, each look read
+    // pages that were not at hand, and each write moved others.
+    `CREATE TABLE first_answers (
+      n INTEGER PRIMARY KEY, key_id TEXT NOT NULL, scope TEXT NOT NULL, key TEXT NOT NULL,
+      body_hash TEXT NOT NULL, answer TEXT NOT NULL, expires_at INTEGER NOT NULL
+    )`,
+    `INSERT INTO first_answers (key_id, scope, key, body_hash, answer, expires_at)
+      SELECT key_id, scope, key, body_hash, answer, expires_at FROM idempotency ORDER BY expires_at`,
+    `DROP TABLE idempotency`,
+    `ALTER TABLE first_answers RENAME TO idempotency`,
+    `CREATE UNIQUE INDEX idempotency_keys ON idempotency (key, scope, key_id)`,
+    `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
+  ],
 ];

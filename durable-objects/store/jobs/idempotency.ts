@@ -15,42 +15,37 @@ export interface IdempotencyPlace {
   readonly key: string;
 }
 
-export const idempotencyTable = (sql: Sql) => {
-  const answerAt = ({ keyId, scope, key }: IdempotencyPlace, nowAt: number): FirstAnswer | null => {
+export const idempotencyTable = (sql: Sql) => ({
+  /** A row without an API key is of an earlier release. */
+  find: ({ keyId, scope, key }: IdempotencyPlace, nowAt: number): FirstAnswer | null => {
     const query = `SELECT body_hash AS bodyHash, answer FROM idempotency
-      WHERE key_id = ? AND scope = ? AND key = ? AND expires_at > ?`;
-    return first(sql, query, keyId, scope, key, nowAt);
-  };
+      WHERE key = ? AND scope = ? AND key_id IN (?, '') AND expires_at > ? ORDER BY key_id DESC LIMIT 1`;
+    return first(sql, query, key, scope, keyId, nowAt);
+  },
 
-  return {
-    /** A row without an API key is of an earlier release. */
-    find: (place: IdempotencyPlace, nowAt: number): FirstAnswer | null =>
-      answerAt(place, nowAt) ?? answerAt({ ...place, keyId: "" }, nowAt),
+  put: ({ keyId, scope, key }: IdempotencyPlace, answer: FirstAnswer, expiresAt: number): void => {
+    put(sql, "idempotency", {
+      key_id: keyId,
+      scope,
+      key,
+      body_hash: answer.bodyHash,
+      answer: answer.answer,
+      expires_at: expiresAt,
+    });
+  },
 
-    put: ({ keyId, scope, key }: IdempotencyPlace, answer: FirstAnswer, expiresAt: number): void => {
-      put(sql, "idempotency", {
-        key_id: keyId,
-        scope,
-        key,
-        body_hash: answer.bodyHash,
-        answer: answer.answer,
-        expires_at: expiresAt,
-      });
-    },
+  remove: ({ keyId, scope, key }: IdempotencyPlace): void => {
+    sql.exec("DELETE FROM idempotency WHERE key_id = ? AND scope = ? AND key = ?", keyId, scope, key);
+  },
 
-    remove: ({ keyId, scope, key }: IdempotencyPlace): void => {
-      sql.exec("DELETE FROM idempotency WHERE key_id = ? AND scope = ? AND key = ?", keyId, scope, key);
-    },
+  removeExpired: (nowAt: number, limit: number): void => {
+    sql.exec(
+      `DELETE FROM idempotency WHERE n IN
+       (SELECT n FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+      nowAt,
+      limit,
+    );
+  },
 
-    removeExpired: (nowAt: number, limit: number): void => {
-      sql.exec(
-        `DELETE FROM idempotency WHERE (key_id, scope, key) IN
-         (SELECT key_id, scope, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-        nowAt,
-        limit,
-      );
-    },
-
-    nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM idempotency"),
-  };
-};
+  nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM idempotency"),
+});
