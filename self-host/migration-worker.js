@@ -1,5 +1,6 @@
-// Runs inside workerd, before anything is served (`npm start`: as a test, `npm run dev`: by a request): applies what d1_migrations does not list yet, one migration and its
-// record in one transaction. The table is wrangler's own, so that both can look after the same database.
+// Runs inside workerd, before anything is served, as a test (`npm start`) or by a request (`npm run dev`): applies what
+// d1_migrations does not list yet, one migration and its record in one transaction. The table is wrangler's own, so that
+// both can look after the same database.
 // Forwards only: a database that a newer release has migrated is left as it is.
 
 const TABLE = `CREATE TABLE IF NOT EXISTS d1_migrations (

@@ -382,8 +382,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     )`,
   ],
   [
-    // Answers stand in the order in which they were given. Among their keys, which come in no order, each look read
-    // pages that were not at hand, and each write moved others.
+    // Answers stand in the order in which they were given. Among their keys, which most clients make in no order, each
+    // look read pages that were not at hand, and each write moved others.
     `CREATE TABLE first_answers (
       n INTEGER PRIMARY KEY, key_id TEXT NOT NULL, scope TEXT NOT NULL, key TEXT NOT NULL,
       body_hash TEXT NOT NULL, answer TEXT NOT NULL, expires_at INTEGER NOT NULL

@@ -52,8 +52,10 @@ export const keysTable = (sql: Sql) => {
       sql.exec(`DELETE FROM keys WHERE id IN (${revoked})`, ids, REMOVED_AT_ONCE);
       recent.clear();
       sums.forget();
-      isFull = !sums.areBelow(limit, limitChars);
-      return !isFull;
+      const hasRoom = sums.areBelow(limit, limitChars);
+      // One that was in use makes room once it is not, which changes no key.
+      isFull = !hasRoom && inUse.length === 0;
+      return hasRoom;
     },
 
     all: (): KeyRecord[] =>
