@@ -196,12 +196,16 @@ const take = (turn: Turn, { webhook, delivery }: { webhook: Webhook; delivery: D
   turn.effects.deliveries.push({ id, webhookId: webhook.id, url: webhook.url, secrets, traceparent, body });
 };
 
-/** Stores the outcome of a try. */
+/** Stores the outcome of a try. What may be tried next is asked last, because it depends on how its endpoint does now. */
 export const settleDelivery = (turn: Turn, id: string, outcome: AttemptOutcome): void => {
   turn.memory.deliveriesUnderWay.delete(id);
+  storeOutcome(turn, id, outcome);
+  turn.due(nextDeliveryAt(turn));
+};
+
+const storeOutcome = (turn: Turn, id: string, outcome: AttemptOutcome): void => {
   const delivery = turn.store.deliveries.find(id);
   const webhook = turn.memory.webhooks.find((one) => one.id === delivery?.webhookId);
-  turn.due(nextDeliveryAt(turn));
   if (delivery === null || delivery.status !== "pending" || webhook === undefined) return;
   noteDuration(turn, delivery);
   const after = afterAttempt(webhook, delivery, outcome, turn.nowAt, turn.random());

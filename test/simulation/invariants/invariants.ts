@@ -147,7 +147,8 @@ const completionsStand: Check = (_before, now, { model }) => {
 };
 
 const FULL_HALT = 4;
-const ALWAYS_ALLOWED_UNDER_WAY = 2;
+/** Beside a webhook that does not answer, another one that does not may have to wait. */
+const ALWAYS_ALLOWED_UNDER_WAY = 1;
 /** A due delivery waits for room; an object that died with deliveries in progress has lost count of them. */
 const ROOM_WITHIN_MS = 5_000;
 const HISTORY_RETRY_MAX_MS = 90_000;
