@@ -190,7 +190,8 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
       // A reload forgets it, and the alarm that was armed for its end looks at all batches.
       backsOffUntil: (provider) =>
         memory.batchWork.lookedAt === 0 ? now.alarmAt : memory.batchWork.backoffs.get(provider)?.untilAt || null,
-      holds: () => null,
+      // What its workers give back ends with it.
+      holds: (id) => (memory.batches.get(id)?.status === "cancelling" ? "its batch was cancelled" : null),
     },
   };
   const asked = new Set<string>();
