@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
 
-const clientOf = (world: World): OpenAI =>
+const clientOf = ({ key }: Pick<World, "key">): OpenAI =>
   new OpenAI({
-    apiKey: world.key ?? "",
+    apiKey: key ?? "",
     baseURL: `${ORIGIN}/v1`,
     maxRetries: 0,
     fetch: (url, init) => edgeFetch(String(url), init as RequestInit),
@@ -55,6 +55,15 @@ describe("OpenAI's client", () => {
     for await (const { id } of openai.files.list({ limit: 1 })) await openai.files.delete(id);
     expect(await ids("asc")).toEqual([]);
     await expect(openai.files.list({ after: "file-none" })).rejects.toMatchObject({ status: 404 });
+  });
+
+  it("lists nothing behind a file of another key", async () => {
+    const world = await newWorld();
+    const [own, others] = [clientOf(await world.withKey("client")), clientOf(await world.withKey("client"))];
+    const file = await toFile(Buffer.from("x"), "x");
+    const { id } = await own.files.create({ file, purpose: "user_data" });
+    expect((await own.files.list({ after: id })).data).toEqual([]);
+    await expect(others.files.list({ after: id })).rejects.toMatchObject({ status: 404 });
   });
 
   it("is told of a form without a purpose, in its own form of errors", async () => {

@@ -209,9 +209,11 @@ export const listFilesAfter = (
   turn: Turn,
   { purpose, after, isAscending, limit }: FilesAfter,
 ): Result<{ files: FileResource[]; hasMore: boolean }, Refusal> => {
+  const asked = listed(turn, purpose);
   const place = after === null ? null : turn.store.files.placeOf(after);
-  if (after !== null && place === null) return err(notFound("file", after));
-  const files = turn.store.files.after(listed(turn, purpose), { after: place, isAscending, limit: limit + 1 });
+  if (after !== null && (place === null || (asked.ofKey !== null && place.owner !== asked.ofKey)))
+    return err(notFound("file", after));
+  const files = turn.store.files.after(asked, { after: place, isAscending, limit: limit + 1 });
   return ok({ files: files.slice(0, limit).map(presentFile), hasMore: files.length > limit });
 };
 
