@@ -101,12 +101,19 @@ export const refuseOverUse = (
     const refused = refuseOverWindow(turn, limited) ?? refuseOverOpen(turn, limited);
     if (refused !== null) return err(refused);
   }
-  const waiting = turn.memory.openByKey.get(waitingOf(keyId)) ?? 0;
-  if (limits.maxWaiting != null && waitingCount > 0 && waiting + waitingCount > limits.maxWaiting)
-    return err(
-      exceeded(`this key may have ${plural(limits.maxWaiting, "job")} waiting, and has ${waiting}`, OPEN_RETRY_MS),
-    );
-  return refuseOverMoney(turn, limitedBy(keyId, limits, requests), limits.monthNanoUsd);
+  const waiting = refuseOverWaiting(turn, waitingCount);
+  return waiting.ok ? refuseOverMoney(turn, limitedBy(keyId, limits, requests), limits.monthNanoUsd) : waiting;
+};
+
+/** The limit on jobs that wait, if so many more do. */
+export const refuseOverWaiting = (turn: Turn, count: number): Result<null, Refusal> => {
+  const held = limitsOf(turn);
+  const most = held?.limits.maxWaiting ?? null;
+  if (held === null || most === null || count === 0) return ok(null);
+  const waiting = turn.memory.openByKey.get(waitingOf(held.keyId)) ?? 0;
+  return waiting + count > most
+    ? err(exceeded(`this key may have ${plural(most, "job")} waiting, and has ${waiting}`, OPEN_RETRY_MS))
+    : ok(null);
 };
 
 /** How soon a job may have ended. */

@@ -23,7 +23,14 @@ import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { waitingReason } from "../../placing/waiting-reason.ts";
 import { inFlow } from "../../steps/flow.ts";
 import { type Idempotency, recall, withIdempotency } from "../../steps/idempotency.ts";
-import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
+import {
+  countRequest,
+  type LimitState,
+  mayUseEdge,
+  refuseOverLimits,
+  refuseOverUse,
+  refuseOverWaiting,
+} from "../../steps/key-limits.ts";
 import { isSilent } from "../../steps/last-sign.ts";
 import { type BudgetRefusal, refuseOverBudget } from "../../steps/reached-budgets.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -201,7 +208,7 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const isOffered = !isOptional(request.api) || isOnlyFull(turn.memory.fleet, routeRequest(turn, created.job), policy);
   if (!isOffered) return err({ code: "api_not_offered", api: request.api });
   if (!mayWait(turn, created.job)) return err(refusedAtOnce(turn, created.job));
-  const waiting = refuseOverUse(turn, [], 1);
+  const waiting = refuseOverWaiting(turn, 1);
   if (!waiting.ok) return waiting;
   const grouped = refuseGroups(turn, [created.job.groupKey]);
   if (!grouped.ok) return grouped;

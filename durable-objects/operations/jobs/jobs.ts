@@ -28,7 +28,14 @@ import {
   withIdempotency,
 } from "../../steps/idempotency.ts";
 import { refuseGoneFiles } from "../../steps/job-files.ts";
-import { countRequest, mayUseEdge, refuseModel, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
+import {
+  countRequest,
+  mayUseEdge,
+  refuseModel,
+  refuseOverLimits,
+  refuseOverUse,
+  refuseOverWaiting,
+} from "../../steps/key-limits.ts";
 import { lastSignOf } from "../../steps/last-sign.ts";
 import { refuseOverBudget } from "../../steps/reached-budgets.ts";
 import { allowReading } from "../../steps/reading.ts";
@@ -126,7 +133,7 @@ export const dispatch = (
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) return budget;
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
-    const waiting = refuseOverUse(turn, [], 1);
+    const waiting = refuseOverWaiting(turn, 1);
     if (!waiting.ok) return waiting;
     const grouped = refuseGroups(turn, [created.job.groupKey]);
     if (!grouped.ok) return grouped;
