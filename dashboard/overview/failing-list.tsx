@@ -115,9 +115,9 @@ export const FailingList = () => {
   const [retried, setRetried] = useState<{ filter: Filter } | null>(null);
   if (error !== null) return <Problem error={error} retry={reload} />;
   if (data === null) return <Loading what="what failed" />;
-  const { failures, since } = data;
+  const { failures, since, until } = data;
   if (failures.length === 0) return <Empty title={`Nothing failed in the ${lastOf(period)}.`} />;
-  const retry = (failure: Failure): void => setRetried({ filter: { ...filterOf(failure), since } });
+  const retry = (failure: Failure): void => setRetried({ filter: { ...filterOf(failure), since, until } });
   return (
     <>
       <Table name={`What failed in the ${lastOf(period)}, by error and provider`} columns={COLUMNS} class="failing">

@@ -8,8 +8,9 @@ let skewMs = 0;
 export const serverNow = (): number => Date.now() + skewMs;
 export const now = signal(serverNow());
 
-export const setServerTime = (iso: string): void => {
-  skewMs = Date.parse(iso) - Date.now();
+/** `toldAt`: when it was told, by this machine's clock. */
+export const setServerTime = (iso: string, toldAt: number): void => {
+  skewMs = Date.parse(iso) - toldAt;
   now.value = serverNow();
 };
 

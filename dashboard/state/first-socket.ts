@@ -8,8 +8,8 @@ const MOST_HEARD = 100;
 
 export interface FirstSocket {
   readonly socket: WebSocket;
-  /** What it received before it was taken. */
-  readonly heard: string[];
+  /** What it received before it was taken, and when. */
+  readonly heard: { readonly text: string; readonly at: number }[];
 }
 
 let first: (FirstSocket & { readonly hint: string | null }) | null = null;
@@ -20,10 +20,10 @@ const mayOpen = (): boolean =>
 
 const open = (): void => {
   const socket = openLive();
-  const heard: string[] = [];
+  const heard: FirstSocket["heard"] = [];
   first = { socket, heard, hint: hintText() };
   socket.onmessage = ({ data }) => {
-    if (heard.push(String(data)) > MOST_HEARD) dropFirstSocket();
+    if (heard.push({ text: String(data), at: Date.now() }) > MOST_HEARD) dropFirstSocket();
   };
 };
 

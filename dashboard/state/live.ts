@@ -56,9 +56,9 @@ const scheduleFlush = (): void => {
 };
 
 /** False if a message is missing. */
-const accept = (message: NumberedLiveMessage): boolean => {
+const accept = (message: NumberedLiveMessage, at: number): boolean => {
   if (message.type === "snapshot") {
-    setServerTime(message.server_time);
+    setServerTime(message.server_time, at);
     if (connection.peek() !== "live" && tries > 1) recoveries.value += 1;
     connection.value = "live";
     retryMs = FIRST_RETRY_MS;
@@ -68,12 +68,12 @@ const accept = (message: NumberedLiveMessage): boolean => {
   return true;
 };
 
-const receive = (text: string): void => {
+const receive = (text: string, at = Date.now()): void => {
   awaitedSince = null;
   heardAt.value = serverNow();
   if (text === "pong") return;
   const frame = JSON.parse(text) as NumberedLiveMessage | NumberedLiveMessage[];
-  const isWhole = (Array.isArray(frame) ? frame : [frame]).every(accept);
+  const isWhole = (Array.isArray(frame) ? frame : [frame]).every((message) => accept(message, at));
   if (isWhole) scheduleFlush();
   else reconnect();
 };
@@ -134,7 +134,7 @@ const open = (): void => {
     lose();
   };
   pingTimer = setInterval(keepAlive, PING_EVERY_MS);
-  for (const text of first?.heard ?? []) if (socket === opened) receive(text);
+  for (const { text, at } of first?.heard ?? []) if (socket === opened) receive(text, at);
 };
 
 export const reconnect = (): void => {
