@@ -40,12 +40,20 @@ const RELAY_TELLS_FIRST_MS = 500;
 /** Ends an event that may have come in part. */
 const BREAK_OFF = "\n\n";
 
+/** A request that its tenant has taken. */
+interface Taken {
+  readonly c: AppContext;
+  readonly token: TokenFacts;
+  readonly request: AskedRequest;
+  readonly asked: DoorAnswer;
+}
+
 /**
  * The end of an answer whose relay was lost. The client gets an error, so the job ends, too. `last`: the last text that
  * the client got.
  */
 const endingIfLost =
-  (c: AppContext, token: TokenFacts, asked: DoorAnswer, request: AskedRequest): LastWords =>
+  ({ c, token, request, asked }: Taken): LastWords =>
   (last, isSlow = false) => {
     const { id } = asked.job;
     const tell = scheduler.wait(RELAY_TELLS_FIRST_MS).then(() => abandon(c, token, id, "lost"));
@@ -59,10 +67,11 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
   const { asking } = request;
   const client = watchClient(c, token, asking.id ?? "");
   const asked = unwrap(await askTenant(c.env, token, asking, { until: "assigned", commits: 1 }));
+  const taken = { c, token, request, asked };
   const { commitAfterMs } = asked.settings;
   const headersOf = (job: Followed): Record<string, string> =>
     headersFor(c.get("requestId"), { ...answerHeadersOf(c, asking.api, asked, job, startedAt), ...STREAM_HEADERS });
-  const begun = begin(c, token, asked, request).then((first) => {
+  const begun = begin(taken).then((first) => {
     // From now on the relay tells that the client has left, because it knows whether that was with the last event.
     if (first.kind === "events" && !request.isSound) client.stop();
     return first;
@@ -71,14 +80,12 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
   // Nothing may stand before sound.
   const first = await (request.isSound ? begun : within(begun, heldMs));
   if (first === null)
-    return new Response(committed(c, begun, asked, request, endingIfLost(c, token, asked, request)), {
-      headers: headersOf(asked.job),
-    });
+    return new Response(committed(taken, begun, endingIfLost(taken)), { headers: headersOf(asked.job) });
   const { job } = first;
   const plainHeaders = answerHeadersOf(c, asking.api, asked, job, startedAt);
   if (first.kind === "final") {
     client.stop();
-    return answerOfEnd(c, token, asked, request, job, plainHeaders);
+    return answerOfEnd(taken, job, plainHeaders);
   }
   if (!request.isSound) return new Response(first.body, { headers: headersOf(job) });
   const sound = await asBytes(first.body, client.stop);
@@ -89,14 +96,8 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
 };
 
 /** Its job has ended without events. */
-const answerOfEnd = async (
-  c: AppContext,
-  token: TokenFacts,
-  asked: DoorAnswer,
-  request: AskedRequest,
-  job: Followed,
-  headers: Record<string, string>,
-): Promise<Response> => {
+const answerOfEnd = async (taken: Taken, job: Followed, headers: Record<string, string>): Promise<Response> => {
+  const { c, token, request } = taken;
   const { api } = request.asking;
   if (job.status !== "completed") return failureResponse(c, api, job, headers);
   const stored = job.answerFile === null ? null : await openStoredAnswer(c, token, job.answerFile, false);
@@ -107,7 +108,7 @@ const answerOfEnd = async (
   if (isLost(job) || (request.isSound && job.result === null))
     return errorResponse(c, api, doorErrorOf(streamLost), headers);
   if (request.isSound) return answer(c, job.result, 200, headers);
-  return new Response(eventsOf(request, asked, job), typed(STREAM_HEADERS));
+  return new Response(eventsOf(taken, job), typed(STREAM_HEADERS));
 };
 
 /**
@@ -135,39 +136,33 @@ const OCTETS = "application/octet-stream";
 const SILENCE = { contentType: null, bytes: new Uint8Array() };
 
 /** The events of a complete answer. */
-const eventsOf = ({ asking, wantsUsage }: AskedRequest, { response }: DoorAnswer, { result }: Followed): string => {
-  const events = eventsOfResult(asking.api, result, wantsUsage);
-  return response === null ? events : namedEvents(events, response);
+const eventsOf = ({ request, asked }: Taken, { result }: Followed): string => {
+  const events = eventsOfResult(request.asking.api, result, request.wantsUsage);
+  return asked.response === null ? events : namedEvents(events, asked.response);
 };
 
 /** It had more than a job keeps, and its events are gone. */
 const isLost = ({ result, resultBytes }: Followed): boolean => result === null && resultBytes !== null;
 
-const begin = (c: AppContext, token: TokenFacts, asked: DoorAnswer, request: AskedRequest): Promise<Beginning> =>
-  beginStream(asked.job, {
-    watch: (job) => watchMove(c, token, job),
-    attach: (job) => attach(c, token, asked, request, job),
+const begin = (taken: Taken): Promise<Beginning> =>
+  beginStream(taken.asked.job, {
+    watch: (job) => watchMove(taken.c, taken.token, job),
+    attach: (job) => attach(taken, job),
     lateMs: LATE_STREAM_MS,
   });
 
 /** The events of one attempt from the first one on; null if it ended without any, and the tenant knows why. */
-const attach = async (
-  c: AppContext,
-  token: TokenFacts,
-  asked: DoorAnswer,
-  request: AskedRequest,
-  job: Followed,
-): Promise<ReadableStream<Uint8Array> | null> => {
-  const { asking, wantsUsage } = request;
+const attach = async (taken: Taken, job: Followed): Promise<ReadableStream<Uint8Array> | null> => {
+  const { c, token, request, asked } = taken;
   const wishes = {
-    api: asking.api,
+    api: request.asking.api,
     isNumbered: false,
-    stripsUsage: !wantsUsage,
+    stripsUsage: !request.wantsUsage,
     keepAliveMs: asked.settings.keepAliveMs,
     after: 0,
   };
   const attempt = { jobId: job.id, lease: job.lease, holder: null, wishes };
-  const ifLost = endingIfLost(c, token, asked, request);
+  const ifLost = endingIfLost(taken);
   const reading = readRelay(c.env, token, job.worker ?? "", attempt, ifLost);
   const answered = await reading.catch(() => null);
   if (answered?.status !== OK || answered.body === null) return null;
@@ -177,14 +172,9 @@ const attach = async (
 };
 
 /** The status has been sent: silence is filled with comments, and failures become error events in the stream. */
-export const committed = (
-  c: AppContext,
-  begun: Promise<Beginning>,
-  asked: DoorAnswer,
-  request: AskedRequest,
-  ifLost: LastWords,
-): ReadableStream<Uint8Array> => {
-  const { settings, job } = asked;
+export const committed = (taken: Taken, begun: Promise<Beginning>, ifLost: LastWords): ReadableStream<Uint8Array> => {
+  const { c, request } = taken;
+  const { settings, job } = taken.asked;
   const body = writtenBody();
   const endComments = body.writeEvery(settings.keepAliveMs, KEEP_ALIVE);
   const relay = async (): Promise<void> => {
@@ -196,9 +186,7 @@ export const committed = (
     const isWhole = status === "completed" && !isLost(first.job);
     const error = status === "completed" ? streamLost : first.job.error;
     const nothing = { jobId: job.id, opening: "", last: "", model: request.asking.model };
-    const said = isWhole
-      ? eventsOf(request, asked, first.job)
-      : errorEvent(request.asking.api, doorErrorOf(error), nothing);
+    const said = isWhole ? eventsOf(taken, first.job) : errorEvent(request.asking.api, doorErrorOf(error), nothing);
     await endWith(body, said);
   };
   c.executionCtx.waitUntil(relay().catch(() => breakOff(body, ifLost(""))));

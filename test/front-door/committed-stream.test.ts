@@ -21,7 +21,7 @@ it("a client that leaves with the last event has not lost its stream: the relay 
     told.push("lost");
     return "";
   };
-  const answer = committed(...([context, begun, asked, {}, ifLost] as unknown as Given));
+  const answer = committed(...([{ c: context, asked, request: {} }, begun, ifLost] as unknown as Given));
   let text = "";
   for await (const piece of answer.pipeThrough(new TextDecoderStream() as never) as unknown as AsyncIterable<string>) {
     text += piece;
