@@ -2,6 +2,7 @@
 // (`object-line.ts`), because each frame of a socket of its own would be an event of the platform. An object with such
 // sockets does not sleep. Invariant: a socket ends with its line, whatever ended that.
 
+import { LONG_TEXT_CHARS } from "../../domain/words/size.ts";
 import { log } from "../../log/log.ts";
 import type { TurnRunner } from "../calls/turn-runner.ts";
 import { callMethod, type LineEnd, OPEN_SOCKET, SOCKETS, type SocketAsked } from "./object-line.ts";
@@ -96,7 +97,7 @@ export class SocketLine implements Pick<LineEnd, "ended"> {
   readonly #tell: (text: string) => void;
   readonly #parts: SocketLineParts;
   readonly #sockets = new Map<number, LineSocket>();
-  readonly #group = new SocketGroupWriter();
+  readonly #group = new SocketGroupWriter(LONG_TEXT_CHARS);
   #isOver = false;
 
   constructor(tell: (text: string) => void, parts: SocketLineParts) {

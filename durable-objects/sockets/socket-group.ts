@@ -31,7 +31,7 @@ interface Head {
 }
 
 const NOT_TEXT = -1;
-/** A group with this much text is sent before more is added. */
+/** A group for the object with this much text is sent before more is added: each is a commit. */
 const FULL_CHARS = 1_000_000;
 /** What a message costs, however short: a group of empty ones must be full, too. */
 const CHARS_A_MESSAGE = 64;
@@ -59,14 +59,19 @@ const costOf = ({ text, sockets }: Gathered): number => (text?.length ?? 0) + so
 export class SocketGroupWriter {
   readonly #texts: Gathered[] = [];
   readonly #closes: SocketClose[] = [];
+  readonly #fullChars: number;
   #chars = 0;
+
+  constructor(fullChars = FULL_CHARS) {
+    this.#fullChars = fullChars;
+  }
 
   get isEmpty(): boolean {
     return this.#texts.length === 0 && this.#closes.length === 0;
   }
 
   get isFull(): boolean {
-    return this.#chars >= FULL_CHARS;
+    return this.#chars >= this.#fullChars;
   }
 
   /** A text of one socket: whoever reads the group has it to read, also if the one before was the same. */
@@ -90,7 +95,7 @@ export class SocketGroupWriter {
   }
 
   /** The group's first text, and so many more that they have `mostChars` together; what is left is the next group. */
-  take(mostChars: number = FULL_CHARS): TakenGroup {
+  take(mostChars = this.#fullChars): TakenGroup {
     const taken = this.#texts.splice(0, this.#countOf(mostChars));
     const closes = this.#texts.length === 0 ? this.#closes.splice(0) : [];
     const head: Head = { texts: taken.map(({ text, sockets }) => [text?.length ?? NOT_TEXT, sockets]), closes };

@@ -3,6 +3,7 @@
 
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import { closeCodes } from "../../contract/words/values.ts";
+import { LONG_TEXT_CHARS } from "../../domain/words/size.ts";
 import {
   type Attachment,
   keyTag,
@@ -174,9 +175,7 @@ export class Sockets {
 
 const lastSignOn = ({ pingedAt, attachment }: TenantSocket): number => Math.max(pingedAt, attachment?.connectedAt ?? 0);
 
-/** Prompts may be large, so a frame is closed at about this length. */
-const FULL_FRAME_CHARS = 1_000_000;
-
+/** Prompts may be large, so a frame is closed before it is a long text. */
 const framesOf = (messages: readonly string[]): string[] => {
   const frames: string[] = [];
   let texts: string[] = [];
@@ -187,7 +186,7 @@ const framesOf = (messages: readonly string[]): string[] => {
     chars = 0;
   };
   for (const text of messages) {
-    if (chars + text.length > FULL_FRAME_CHARS) close();
+    if (chars + text.length > LONG_TEXT_CHARS) close();
     texts.push(text);
     chars += text.length;
   }

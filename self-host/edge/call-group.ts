@@ -46,8 +46,7 @@ export class CallGroup {
   }
 
   /** Resolves to the line of the call's outcome. */
-  add(call: GroupedCall): Promise<string> {
-    const text = JSON.stringify(call);
+  add(call: GroupedCall, text = JSON.stringify(call)): Promise<string> {
     const isVital = "isVital" in OPERATIONS[call.name];
     return new Promise((resolve, reject) => {
       (isVital ? this.#vital : this.#waiting).push({ text, isVital, resolve, reject });

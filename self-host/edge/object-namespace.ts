@@ -39,8 +39,9 @@ export const objectNamespace = (
     }
 
     async callInGroup(call: GroupedCall): Promise<string> {
-      const line = await groupOf(this.#name).add(call);
-      return line === LATER ? processOf(this.#name).sendAlone(pathOf(this.#name), JSON.stringify(call)) : line;
+      const text = JSON.stringify(call);
+      const line = await groupOf(this.#name).add(call, text);
+      return line === LATER ? processOf(this.#name).sendAlone(pathOf(this.#name), text) : line;
     }
 
     fetch(url: string, init?: StreamedRequest): Promise<Streamed> {

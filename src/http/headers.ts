@@ -2,6 +2,7 @@
 // them, because setting them one by one afterwards takes a fifth of a call.
 
 import { SWITCHING_PROTOCOLS } from "../../contract/words/http-status.ts";
+import { LONG_TEXT_CHARS } from "../../domain/words/size.ts";
 
 const SECURITY = {
   "x-content-type-options": "nosniff",
@@ -40,6 +41,9 @@ export const headersFor = (requestId: string, more: Readonly<Record<string, stri
  */
 const IS_COMPLETE = Symbol("has all its headers");
 
+/** A text goes to the connection in one piece with its head, which would copy a long one. */
+const bodyOf = (text: string): BodyInit => (text.length > LONG_TEXT_CHARS ? new TextEncoder().encode(text) : text);
+
 /** A text response with the headers that every response has. */
 export const completeResponse = (
   text: string,
@@ -47,7 +51,7 @@ export const completeResponse = (
   requestId: string,
   more: Readonly<Record<string, string>>,
 ): Response => {
-  const response: Response & { [IS_COMPLETE]?: true } = new Response(text, {
+  const response: Response & { [IS_COMPLETE]?: true } = new Response(bodyOf(text), {
     status,
     headers: headersFor(requestId, more),
   });

@@ -65,6 +65,17 @@ describe("a group", () => {
     }
   });
 
+  it("may be full with less", () => {
+    const writer = new SocketGroupWriter(1_000);
+    for (let socket = 0; socket < 3; socket += 1) {
+      expect(writer.isFull).toBe(false);
+      writer.add(socket, "x".repeat(300));
+    }
+    expect(writer.isFull).toBe(true);
+    expect(perSocket(writer.take().text).size).toBe(2);
+    expect(perSocket(writer.take().text).size).toBe(1);
+  });
+
   it("has closes with their code and reason", () => {
     const writer = new SocketGroupWriter();
     const close = { socket: 3, code: 4401, reason: 'the "key"\nhas ended' };
