@@ -6,7 +6,7 @@ import { lacksBrowser, startWorld, type World } from "./browser.ts";
 describe.skipIf(lacksBrowser())("signing in", () => {
   let world: World;
   beforeAll(async () => {
-    world = await startWorld([], {}, { hasOpenerPolicy: true });
+    world = await startWorld();
   }, 90_000);
   afterAll(() => world?.close());
 
