@@ -207,8 +207,9 @@ export const GROWTH: readonly GrowthRow[] = [
     provenBy: ["test/self-host/edge/object-line.test.ts", "that was not used for longest makes room"],
   },
   {
-    what: "calls that wait for their tenant's turn, or for an answer of its object",
+    what: "calls that wait for their tenant's turn, or for an answer of its object, and what answers leave to be done",
     holds: [
+      "self-host/edge/node-home.ts#leftToDo",
       "self-host/edge/turns/fair-turns.ts#queues",
       "self-host/edge/call-group.ts#waiting",
       "self-host/edge/call-group.ts#vital",

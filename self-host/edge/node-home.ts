@@ -7,6 +7,7 @@ import type { Server } from "node:http";
 import type { BlockList } from "node:net";
 import path from "node:path";
 import { scheduler, setImmediate as turnEnd } from "node:timers/promises";
+import { within } from "../../contract/text/within.ts";
 import { err, ok } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
 import { app } from "../../src/app.ts";
@@ -97,7 +98,10 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
     stop: async () => {
       // Requests are then refused and streams end with an error; a client that is cut off knows nothing. workerd waits
       // for open connections before it ends.
-      await closeServer(server, LAST_ANSWERS_MS, () => processes.closeObjects());
+      await closeServer(server, LAST_ANSWERS_MS, () => processes.leaveObjects());
+      // Jobs that nobody waits for any more would run again after the next start.
+      await within(Promise.all(leftToDo), LAST_ANSWERS_MS);
+      processes.closeObjects();
       for (const [, connections] of databases) connections.close();
       await Promise.all(children.map((child) => child.stop()));
       archiveServer?.close();
@@ -184,10 +188,15 @@ const homeOf = (
   };
 };
 
+const leftToDo = new Set<Promise<unknown>>();
 /** For work that a handler leaves to be done after its answer; its failure must not end the process. */
 const CONTEXT = {
-  waitUntil: (work: Promise<unknown>) =>
-    void work.catch((error: unknown) => log("error", "work.failed", { what: "after an answer" }, error)),
+  waitUntil: (work: Promise<unknown>) => {
+    const done = work
+      .catch((error: unknown) => log("error", "work.failed", { what: "after an answer" }, error))
+      .finally(() => leftToDo.delete(done));
+    leftToDo.add(done);
+  },
   passThroughOnException: () => undefined,
   props: {},
 } as unknown as ExecutionContext;

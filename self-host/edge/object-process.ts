@@ -51,6 +51,7 @@ export class ObjectProcess {
   readonly #paces: Paces;
   readonly #turns: FairTurns;
   readonly #files: FileRoom;
+  #isLeft = false;
   #isClosed = false;
 
   constructor(socketPath: string, secret: string, paces: Paces, turns: FairTurns, files: FileRoom) {
@@ -67,23 +68,30 @@ export class ObjectProcess {
   }
 
   /** Sends one call that may wait; resolves to the line of its outcome. */
-  sendAlone(path: string, call: string): Promise<string> {
+  async sendAlone(path: string, call: string): Promise<string> {
+    this.#refuseIf(this.#isLeft);
     return this.#lines.to(path).ask(ALONE, call);
   }
 
   /** Calls an object's method, which may wait before it answers. */
-  call(path: string, method: string, args: readonly unknown[]): Promise<unknown> {
+  async call(path: string, method: string, args: readonly unknown[]): Promise<unknown> {
+    this.#refuseIf(this.#isLeft);
     return this.#lines.to(path).call(method, args);
   }
 
   /** Opens a client's socket to a tenant (`client-sockets.ts`). */
-  openSocket(path: string, opening: SocketOpening, upgrade: () => ClientSocket | null): Promise<Result<null, Refusal>> {
+  async openSocket(
+    path: string,
+    opening: SocketOpening,
+    upgrade: () => ClientSocket | null,
+  ): Promise<Result<null, Refusal>> {
+    this.#refuseIf(this.#isLeft);
     return this.#lines.to(path).sockets.open(opening, upgrade);
   }
 
   /** Sends a request to an object. Its answer may begin at any time and stream for any time. */
   async fetch(path: string, url: string, asked: StreamedRequest = {}): Promise<Streamed> {
-    this.#refuseIfClosed();
+    this.#refuseIf(this.#isLeft);
     if (url.startsWith(READ_URL)) return this.#read(path, url.slice(READ_URL.length), asked.ifLost);
     const { method = "GET", body } = asked;
     const headers = this.#headers(url);
@@ -121,19 +129,24 @@ export class ObjectProcess {
     return { ...answer, text: async () => "" };
   }
 
-  /** Fails what is under way, and all that follows. */
-  close(): void {
-    this.#isClosed = true;
+  /** Fails what is under way, and from now on whatever may wait: `sendGroup` can still tell who has left. */
+  leave(): void {
+    this.#isLeft = true;
     this.#lines.close();
     this.#agent.destroy();
   }
 
-  #refuseIfClosed(): void {
-    if (this.#isClosed) throw processAway(new Error("the server stops"));
+  close(): void {
+    this.leave();
+    this.#isClosed = true;
+  }
+
+  #refuseIf(isOver: boolean): void {
+    if (isOver) throw processAway(new Error("the server stops"));
   }
 
   #openLine(path: string, onEnd: (line: ObjectLine) => void): ObjectLine {
-    this.#refuseIfClosed();
+    this.#refuseIf(this.#isClosed);
     const tenant = tenantOf(path);
     const pace = {
       takeTurn: (bytes: number) => this.#readTurns.take(tenant, bytes),

@@ -58,7 +58,11 @@ export class TenantProcesses {
     return this.#all[tenant === null ? 0 : shareOf(tenant, this.count)] as TenantProcess;
   }
 
-  /** Fails what is under way, and all that follows. */
+  /** Fails what is under way, and whatever may wait that follows. */
+  leaveObjects(): void {
+    for (const { objects } of this.#all) objects.leave();
+  }
+
   closeObjects(): void {
     for (const { objects } of this.#all) objects.close();
   }

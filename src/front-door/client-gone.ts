@@ -1,8 +1,10 @@
 // A client that disconnects needs no answer: its job is cancelled, and its worker gets a halt. Node notices at once,
 // workerd with its next write to the client.
 
+import type { Asking } from "../../durable-objects/operations/front-door/ask.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
+import { Refused } from "../http/refused.ts";
 import { callTenant } from "../tenant/tenant.ts";
 
 /** The job may not have reached the tenant yet when its client disconnects. */
@@ -23,16 +25,26 @@ export const abandon = async (
   }
 };
 
+const leave = (c: AppContext, token: TokenFacts, id: string | null): void =>
+  c.executionCtx.waitUntil(abandon(c, token, id ?? "").catch(() => undefined));
+
+/**
+ * A client that is told that its tenant does not answer waits no longer: its job ends. With an Idempotency-Key it goes on,
+ * and the same request finds it again.
+ */
+export const leaveIfAway = (c: AppContext, token: TokenFacts, { id, idempotency }: Asking, error: unknown): void => {
+  const isAway = error instanceof Refused && error.refusal.code === "tenant_unavailable";
+  if (isAway && idempotency === null) leave(c, token, id);
+};
+
 /** Cancels the job when the client disconnects; call `stop` when the answer is complete. */
 export const watchClient = (
   c: AppContext,
   token: TokenFacts,
-  id: string,
+  id: string | null,
 ): { stop: () => void; signal: AbortSignal } => {
   const { signal } = c.req.raw;
-  const onAbort = (): void => {
-    c.executionCtx.waitUntil(abandon(c, token, id).catch(() => undefined));
-  };
+  const onAbort = (): void => leave(c, token, id);
   signal.addEventListener("abort", onAbort, { once: true });
   return { signal, stop: () => signal.removeEventListener("abort", onAbort) };
 };

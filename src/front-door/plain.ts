@@ -16,7 +16,7 @@ import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
 import { askTenant } from "../tenant/tenant.ts";
-import { watchClient } from "./client-gone.ts";
+import { leaveIfAway, watchClient } from "./client-gone.ts";
 import { errorResponse, failureResponse } from "./errors.ts";
 import { watchEnd } from "./follow-job.ts";
 import { answerHeadersOf } from "./headers.ts";
@@ -46,7 +46,7 @@ export const answerPlain = async (
 ): Promise<Response> => {
   const { asking } = request;
   const startedAt = Date.now();
-  const client = watchClient(c, token, asking.id ?? "");
+  const client = watchClient(c, token, asking.id);
   const asked = unwrap(await askTenant(c.env, token, asking, { until: "final", commits: COMMITS }));
   const { job } = asked;
   const headersOf = (followed: Followed): Record<string, string> =>
@@ -69,6 +69,7 @@ export const answerPlain = async (
   if (ended === null) {
     const headers = headersFor(c.get("requestId"), { "content-type": JSON_TYPE, ...headersOf(job) });
     c.set("isWrittenOverTime", true);
+    ending.catch((error) => leaveIfAway(c, token, asking, error));
     const bodyOf = (job: Followed) => bodyOfAnswer(c, token, job, asking.idempotency !== null, asked.response);
     return new Response(lineFeedsThen(c, ending, bodyOf, client.stop), { headers });
   }

@@ -16,6 +16,7 @@ import { asks } from "../tenant/asks.ts";
 import { dropHeldBody, holdBody } from "../tenant/relay.ts";
 import { MAX_DOOR_BODY_BYTES, withChanges } from "./body.ts";
 import { dropInput } from "./chain.ts";
+import { leaveIfAway } from "./client-gone.ts";
 import { dropUploads, readFormRequest } from "./form.ts";
 import { answerPlain } from "./plain.ts";
 import { type AskedRequest, type DoorRequest, readDoorRequest } from "./request.ts";
@@ -101,12 +102,16 @@ const handleForm = async (c: AppContext, api: FormApi, token: TokenFacts): Promi
   return storedForJob(drop, () => answerTo(c, token, request));
 };
 
-const answerTo = (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> =>
-  request.asking.response?.isBackground === true
-    ? answerLater(c, token, request)
-    : request.asking.stream
-      ? answerStream(c, token, request)
-      : answerPlain(c, token, request);
+const answerTo = async (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> => {
+  const { asking } = request;
+  if (asking.response?.isBackground === true) return answerLater(c, token, request);
+  try {
+    return await (asking.stream ? answerStream : answerPlain)(c, token, request);
+  } catch (error) {
+    leaveIfAway(c, token, asking, error);
+    throw error;
+  }
+};
 
 const doorOf = (api: Api): Endpoint => {
   const errorSchema = isAnthropic(api) ? anthropicError : openAiError;

@@ -65,7 +65,7 @@ const endingIfLost =
 export const answerStream = async (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> => {
   const startedAt = Date.now();
   const { asking } = request;
-  const client = watchClient(c, token, asking.id ?? "");
+  const client = watchClient(c, token, asking.id);
   const asked = unwrap(await askTenant(c.env, token, asking, { until: "assigned", commits: 1 }));
   const taken = { c, token, request, asked };
   const { commitAfterMs } = asked.settings;
