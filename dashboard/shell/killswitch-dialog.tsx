@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
+import { printable } from "../../contract/text/printable.ts";
 import { api } from "../api.ts";
 import { plural } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";
@@ -39,10 +40,14 @@ const showUnlessLive = (state: KillswitchResource): void => {
 };
 
 export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
+  // It follows what somebody else sets while it is open, until one chooses.
   const current = killswitch.value;
   const isActive = current?.active ?? false;
-  const [level, setLevel] = useState(isActive && current !== null ? current.level : 1);
-  const [reason, setReason] = useDraft("killswitch: reason", current?.reason ?? "");
+  const levelNow = isActive && current !== null ? current.level : 0;
+  const [chosen, setLevel] = useState<number | null>(null);
+  const level = chosen ?? Math.max(1, levelNow);
+  const [written, setReason] = useDraft<string | null>("killswitch: reason", null);
+  const reason = written ?? current?.reason ?? "";
   const [typed, setTyped] = useState("");
   const needsWord = level >= CONFIRMED_FROM;
   const isReady = !needsWord || typed.trim().toUpperCase() === CONFIRMATION;
@@ -56,7 +61,7 @@ export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
     <Confirm
       title={isActive ? "Change the killswitch" : "Engage the killswitch"}
       tone="stop"
-      action={isActive ? `Set level ${level}` : `Engage level ${level}`}
+      action={`${level < levelNow ? "Lower to" : isActive ? "Set" : "Engage"} level ${level}`}
       isDestructive
       isReady={isReady}
       onConfirm={engage}
@@ -87,6 +92,7 @@ export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
 };
 
 export const ClearDialog = ({ onClose }: { onClose: () => void }) => {
+  const current = killswitch.value;
   const [resumesAll, setResumesAll] = useState(true);
   const clear = async (): Promise<void> => {
     showUnlessLive(await api.killswitch.clear({ resume_all: resumesAll }));
@@ -94,6 +100,12 @@ export const ClearDialog = ({ onClose }: { onClose: () => void }) => {
   };
   return (
     <Confirm title="Clear the killswitch" action="Clear the killswitch" onConfirm={clear} onClose={onClose}>
+      {/* Somebody else may have changed it since the dialog was opened. */}
+      {current?.active === true && (
+        <p>
+          Level {current.level} ends{current.reason ? `: “${printable(current.reason)}”` : "."}
+        </p>
+      )}
       <p>Dispatch, schedules and new jobs return to normal.</p>
       <Check
         label="Resume the workers it paused"

@@ -99,6 +99,29 @@ describe.skipIf(lacksBrowser())("in an emergency", () => {
   });
 });
 
+describe.skipIf(lacksBrowser())("when two stop the work at once", () => {
+  it("the dialog shows what the other has set, and does not lower it unsaid", async () => {
+    const world = await startWorld(["--no-worker"]);
+    try {
+      const { page } = await world.open("");
+      await page.getByRole("button", { name: "Killswitch" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "Engage level 1" }).waitFor();
+      await world.call("POST", "/killswitch", { level: 2, reason: "smoke in hall 3" });
+      await dialog.getByRole("button", { name: "Set level 2" }).waitFor();
+      expect(await dialog.getByLabel("Reason").inputValue()).toBe("smoke in hall 3");
+      await dialog.getByRole("radio", { name: /^Level 1/ }).press("Space");
+      await dialog.getByRole("button", { name: "Lower to level 1" }).waitFor();
+      await dialog.getByRole("button", { name: "Keep as it is" }).click();
+      await page.getByRole("button", { name: "Clear …" }).click();
+      await world.call("POST", "/killswitch", { level: 3, reason: "it burns" });
+      await dialog.getByText("Level 3 ends: “it burns”").waitFor();
+    } finally {
+      await world.close();
+    }
+  });
+});
+
 describe.skipIf(lacksBrowser())("when the machine wakes", () => {
   it("the page connects at once, and does not call live what is an hour old", async () => {
     const world = await startWorld(["--no-worker"]);
