@@ -5,6 +5,7 @@ import type { ProviderResource, SubscriptionResource } from "../../contract/cata
 import { api } from "../api.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/form.tsx";
+import { sendChanges } from "../parts/send-changes.ts";
 import { useDraft } from "../state/drafts.ts";
 import { tell } from "../state/notice.ts";
 
@@ -17,14 +18,19 @@ interface SubscribeProps {
 
 export const SubscribeDialog = ({ providers, subscription, onDone, onClose }: SubscribeProps) => {
   const form = `subscription ${subscription?.provider ?? ""}`;
+  // The page reads the subscription again while the dialog is open.
+  const [before] = useState({
+    models_sync_schedule: subscription?.models_sync_schedule ?? null,
+    models_sync_url: subscription?.models_sync_url ?? null,
+  });
   const [provider, setProvider] = useState(subscription?.provider ?? providers[0]?.provider ?? "");
-  const [schedule, setSchedule] = useDraft(`${form}: schedule`, subscription?.models_sync_schedule ?? "");
-  const [url, setUrl] = useDraft(`${form}: address`, subscription?.models_sync_url ?? "");
+  const [schedule, setSchedule] = useDraft(`${form}: schedule`, before.models_sync_schedule ?? "");
+  const [url, setUrl] = useDraft(`${form}: address`, before.models_sync_url ?? "");
   const chosen = providers.find((one) => one.provider === provider);
   const save = async (): Promise<void> => {
     const settings = { models_sync_schedule: schedule.trim() || null, models_sync_url: url.trim() || null };
     if (subscription === null) await api.catalog.subscribe({ provider, ...settings });
-    else await api.catalog.edit(subscription.id, settings);
+    else await sendChanges(before, settings, (changes) => api.catalog.edit(subscription.id, changes));
     tell(subscription === null ? `Subscribed to ${provider}.` : "Subscription changed.");
     onDone();
   };

@@ -9,7 +9,7 @@ import { sendChanges } from "../parts/send-changes.ts";
 import { useDraft } from "../state/drafts.ts";
 import { tell } from "../state/notice.ts";
 import { isPerson, session } from "../state/session.ts";
-import { canHaveLimits, fieldsOf, LimitFields, limitsOf, NO_LIMITS, WeightField } from "./key-limits.tsx";
+import { canHaveLimits, fieldsOf, LimitFields, limitsOf, NO_LIMITS, WeightField, withChanged } from "./key-limits.tsx";
 
 type Role = KeyResource["role"];
 
@@ -77,8 +77,15 @@ export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDo
       name: of.name.trim(),
       ...(canHaveLimits(item.role) ? { limits: limitsOf(of.limits), weight: Number(of.weight) } : {}),
     });
-    const before = bodyOf({ name: item.name, limits: fieldsOf(item.limits), weight: `${item.weight}` });
-    await sendChanges(before, bodyOf({ name, limits, weight }), (changes) => api.keys.edit(item.id, changes));
+    const shown = fieldsOf(item.limits);
+    const before = bodyOf({ name: item.name, limits: shown, weight: `${item.weight}` });
+    await sendChanges(before, bodyOf({ name, limits, weight }), async (changes) => {
+      // The API takes all limits of a key at once: those that somebody else has set since the page was read stay.
+      const now =
+        changes.limits === undefined ? undefined : (await api.keys.list()).keys.find(({ id }) => id === item.id);
+      const merged = now === undefined ? {} : { limits: limitsOf(withChanged(shown, limits, fieldsOf(now.limits))) };
+      return api.keys.edit(item.id, { ...changes, ...merged });
+    });
     tell(`“${name.trim()}” is changed.`);
     onDone();
   };

@@ -74,6 +74,19 @@ export const limitsOf = (limits: Limits): KeyResource["limits"] => {
   return Object.keys(given).length === 0 ? null : given;
 };
 
+/** What is there now, with the fields that differ from those that a form began with. */
+export const withChanged = (began: Limits, edited: Limits, now: Limits): Limits => {
+  const changed = <Fields extends object>(before: Fields, after: Fields): Partial<Fields> =>
+    Object.fromEntries(
+      Object.entries(after).filter(([name, value]) => value !== before[name as keyof Fields]),
+    ) as Partial<Fields>;
+  return {
+    ...now,
+    ...changed(began, edited),
+    perUser: { ...now.perUser, ...changed(began.perUser, edited.perUser) },
+  };
+};
+
 export const LimitFields = ({
   limits,
   onInput,

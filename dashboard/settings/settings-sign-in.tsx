@@ -46,13 +46,21 @@ const readJson = (text: string): SignInInput => {
 
 const SECRET_TEXT = "The client secret is stored and not shown. Left out it stays; null removes it.";
 
+const OTHERS_CHANGE =
+  "Someone else saved another config meanwhile. Copy your text, reload the page to read theirs, and repeat your change.";
+
 const Editor = ({ stored, reload }: { stored: SignInResource; reload: () => void }) => {
-  const [draft, setDraft] = useState(textOf(stored));
+  /** What the draft changes. */
+  const [over, setOver] = useState(textOf(stored));
+  const [draft, setDraft] = useState(over);
   const [error, setError] = useState<Error | null>(null);
   const save = async (): Promise<void> => {
     try {
-      const saved = await api.signIn.put(readJson(draft));
-      setDraft(textOf(saved));
+      const wanted = readJson(draft);
+      if (textOf(await api.signIn.get()) !== over) throw new Error(OTHERS_CHANGE);
+      const saved = textOf(await api.signIn.put(wanted));
+      setOver(saved);
+      setDraft(saved);
       setError(null);
       tell("Saved. Test it before you sign out.");
       reload();

@@ -130,7 +130,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("what two people change at once in one webhook, key or schedule, both stays", async () => {
+  it("what two people change at once in one webhook, key, schedule or subscription, both stays", async () => {
     const asked = { url: "https://signalbox.invalid/both", events: ["job.failed"], description: "first" };
     const { id: hook } = await world.call<{ id: string }>("POST", "/api/webhooks", asked);
     const made = { name: "both", role: "client", limits: { concurrent: 3 } };
@@ -150,11 +150,15 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await page.goto(`${world.server.url}/#/settings/keys`);
     await page.getByRole("button", { name: "Edit both" }).click();
     await dialog.getByLabel("Name").fill("both together");
-    await world.call("PATCH", `/api/keys/${key}`, { limits: { concurrent: 1 } });
+    await dialog.getByLabel("Dollars per day").first().fill("2");
+    await dialog.getByLabel("Dollars of each user per day").fill("0.5");
+    const theirs = { concurrent: 1, requests_per_minute: 60, per_user: { concurrent: 1 } };
+    await world.call("PATCH", `/api/keys/${key}`, { limits: theirs });
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByText("“both together” is changed.").waitFor();
     const { keys } = await world.call<{ keys: object[] }>("GET", "/api/keys");
-    expect(keys).toContainEqual(expect.objectContaining({ name: "both together", limits: { concurrent: 1 } }));
+    const limits = { ...theirs, day_usd: 2, per_user: { concurrent: 1, day_usd: 0.5 } };
+    expect(keys).toContainEqual(expect.objectContaining({ name: "both together", limits }));
     await page.goto(`${world.server.url}/#/schedules/both/edit`);
     await page.getByLabel("Prompt").fill("second");
     await world.call("PUT", "/api/schedules/both", { tags: ["h100"], interval: "12h" });
@@ -165,6 +169,18 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
       tags: ["h100"],
       interval: "12h",
     });
+    const subscription = await world.call<{ id: string }>("POST", "/catalog/subscriptions", { provider: "mistral" });
+    await page.goto(`${world.server.url}/#/catalog/${subscription.id}`);
+    await page.getByRole("button", { name: "Edit" }).click();
+    await dialog.getByLabel("Sync schedule").fill("0 3 * * *");
+    const models_sync_url = "https://signalbox.invalid/models";
+    await world.call("PATCH", `/catalog/subscriptions/${subscription.id}`, { models_sync_url });
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Subscription changed.").waitFor();
+    const { subscriptions } = await world.call<{ subscriptions: object[] }>("GET", "/catalog/subscriptions");
+    expect(subscriptions).toContainEqual(
+      expect.objectContaining({ id: subscription.id, models_sync_schedule: "0 3 * * *", models_sync_url }),
+    );
     expect(faults()).toEqual([]);
   });
 

@@ -122,6 +122,19 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     await page.getByRole("button", { name: "Block Grace" }).waitFor();
   });
 
+  it("of two administrators who change it at once, the second is told, and undoes nothing", async () => {
+    await world.call("PUT", "/api/sign-in", config({ keys_sign_in: true }));
+    idp.next = ADA;
+    const page = await signIn("/#/settings/sign-in");
+    const editor = page.getByLabel("Sign-in as JSON");
+    await editor.fill((await editor.inputValue()).replace("3600", "1800"));
+    await world.call("PUT", "/api/sign-in", config({ keys_valid_days: 7 }));
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText(/^Someone else saved another config meanwhile/).waitFor();
+    const stored = await world.call<Body>("GET", "/api/sign-in");
+    expect(stored).toMatchObject({ keys_valid_days: 7, renew_seconds: 3600 });
+  });
+
   it("who is signed in stays on the page while the identity provider is down, and is renewed once it is back", async () => {
     await world.call("PUT", "/api/sign-in", config({ renew_seconds: 60 }));
     const { page } = await world.visit("/#/jobs");
