@@ -23,6 +23,8 @@ const PING_EVERY_MS = 15_000;
 const ANSWER_WITHIN_MS = 30_000;
 /** A hidden page's timers come once a minute. After more than this the machine slept, and the connection is dead. */
 const ASLEEP_MS = 120_000;
+/** By more than this the machine's clock was set, and what the server's time was told by is over. */
+const CLOCK_SET_MS = 1_000;
 const MOST_LOOKED_AT = 200;
 
 let socket: WebSocket | null = null;
@@ -37,6 +39,11 @@ let isFlushDue = false;
 /** Since when an answer is awaited; null if none is. */
 let awaitedSince: number | null = null;
 let lookedAt = 0;
+/** When the connection was opened; as `aheadMs`. */
+let openedAheadMs = 0;
+
+/** How far this machine's clock is ahead of one that nobody sets. */
+const aheadMs = (): number => Date.now() - performance.now();
 
 const flush = (): void => {
   isFlushDue = false;
@@ -109,8 +116,9 @@ const lookAtWorkers = async (): Promise<void> => {
 /** Timers of a hidden page come late, so silence is measured from a ping, not from the last message. */
 const keepAlive = (): void => {
   const hasSlept = Date.now() - lookedAt > ASLEEP_MS;
+  const isClockSet = Math.abs(aheadMs() - openedAheadMs) > CLOCK_SET_MS;
   lookedAt = Date.now();
-  if (hasSlept) reconnect();
+  if (hasSlept || isClockSet) reconnect();
   else if (awaitedSince !== null && Date.now() - awaitedSince > ANSWER_WITHIN_MS) lose();
   else if (socket?.readyState === WebSocket.OPEN) {
     awaitedSince ??= Date.now();
@@ -124,6 +132,7 @@ const open = (): void => {
   tries += 1;
   awaitedSince = Date.now();
   lookedAt = awaitedSince;
+  openedAheadMs = aheadMs();
   const first = takeFirstSocket();
   const opened = first?.socket ?? openLive();
   socket = opened;

@@ -8,6 +8,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { freePort, startSelfHosted } from "../support/self-hosted.ts";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
 
+const MINUTE_MS = 60_000;
+const PING_EVERY_MS = 15_000;
 /** A schedule that runs each second misses at least one. */
 const SEVERAL_RUNS_MS = 3_000;
 
@@ -145,6 +147,30 @@ describe.skipIf(lacksBrowser())("when the machine wakes", () => {
       await page.clock.fastForward("01:00:00");
       await page.getByText("Pending1").waitFor();
       expect(sockets).toBe(2);
+    } finally {
+      await world.close();
+    }
+  });
+});
+
+describe.skipIf(lacksBrowser())("when the machine's clock is set", () => {
+  it("the page tells times by the server's again", async () => {
+    const world = await startWorld(["--no-worker"]);
+    try {
+      const { page } = await world.visit("/");
+      await page.clock.install({ time: Date.now() + 10 * MINUTE_MS });
+      await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await page.clock.setSystemTime(Date.now());
+      await page.clock.runFor(PING_EVERY_MS);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await world.call("POST", "/api/jobs", { prompt: "made now" });
+      await page.getByRole("link", { name: "Jobs", exact: true }).click();
+      await page
+        .getByRole("row")
+        .filter({ hasText: "made now" })
+        .getByText(/ ago$|^now$/)
+        .waitFor();
     } finally {
       await world.close();
     }
