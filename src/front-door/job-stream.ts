@@ -12,8 +12,8 @@ import { type Followed, gone } from "../../durable-objects/operations/front-door
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { orArchived } from "../history/archive/archived-jobs.ts";
 import type { ArchivedLine } from "../history/archive/part.ts";
+import { answerBody } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
-import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
@@ -59,12 +59,11 @@ const jobStream = endpoint(
     const following = followJob(c, token, params.id).then(unwrap);
     const found = await orArchived(c, token, params.id, following);
     const job = "line" in found ? endOf(found.line) : found.own;
-    const headers = headersFor(c.get("requestId"), STREAM_HEADERS);
     const first = await firstChunks(c, token, job, place);
     // A part must not pass for the whole; of a job that failed, its end says more.
     if (first?.status === GONE && (job.status === "completed" || !isFinal(job.status)))
       throw new Refused({ code: "stream_gone" });
-    return new Response(follow(c, token, job, first, place), { headers });
+    return answerBody(c, follow(c, token, job, first, place), STREAM_HEADERS);
   },
 );
 

@@ -22,11 +22,10 @@ import { receive, receiveFile } from "../files/receive.ts";
 import type { Arriving } from "../files/reception.ts";
 import { requestLines } from "../files/request-lines.ts";
 import { sendOn } from "../files/send-on.ts";
-import { answer } from "../http/answer.ts";
+import { answer, answerBody } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import { refuseOtherMedia } from "../http/body.ts";
 import { isKeptFromEdge } from "../http/header-value.ts";
-import { headersFor } from "../http/headers.ts";
 import { randomId, type TokenFacts } from "../http/key-format.ts";
 import { clientOrigin } from "../http/public-address.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -225,9 +224,7 @@ const results = endpoint(
       own === null
         ? movedResults(c, token, files)
         : await readBytes({ env: c.env, name: token, id: batch.fileId }, 0, TO_THE_END, view);
-    return new Response(lines, {
-      headers: headersFor(c.get("requestId"), { "content-type": "application/x-jsonl" }),
-    });
+    return answerBody(c, lines, { "content-type": "application/x-jsonl" });
   },
 );
 

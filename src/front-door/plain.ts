@@ -11,8 +11,8 @@ import { clientClosed } from "../../domain/job/job-error.ts";
 import { BYTE_APIS } from "../../domain/words/api.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
+import { answerBody } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
-import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
 import { askTenant } from "../tenant/tenant.ts";
@@ -67,11 +67,13 @@ export const answerPlain = async (
   // Nothing may stand before sound, or before the first line of subtitles.
   if (ended === null && BYTE_APIS.has(asking.api)) ended = await ending;
   if (ended === null) {
-    const headers = headersFor(c.get("requestId"), { "content-type": JSON_TYPE, ...headersOf(job) });
     c.set("isWrittenOverTime", true);
     ending.catch((error) => leaveIfAway(c, token, asking, error));
     const bodyOf = (job: Followed) => bodyOfAnswer(c, token, job, asking.idempotency !== null, asked.response);
-    return new Response(lineFeedsThen(c, ending, bodyOf, client.stop), { headers });
+    return answerBody(c, lineFeedsThen(c, ending, bodyOf, client.stop), {
+      "content-type": JSON_TYPE,
+      ...headersOf(job),
+    });
   }
   client.stop();
   // The client that asked first left, which leaves nothing behind; this one still waits. A runtime's error of that name
@@ -82,8 +84,7 @@ export const answerPlain = async (
   const answer = await bodyOfAnswer(c, token, ended, asking.idempotency !== null, asked.response);
   if (answer === null || (asked.isReplayed && answer.body === "null"))
     return errorResponse(c, asking.api, notKept(ended.id), headersOf(ended));
-  const headers = headersFor(c.get("requestId"), { "content-type": answer.contentType, ...headersOf(ended) });
-  return new Response(answer.body, { headers });
+  return answerBody(c, answer.body, { "content-type": answer.contentType, ...headersOf(ended) });
 };
 
 interface Answer {

@@ -15,9 +15,8 @@ import { jobIdOfResponse, responseIdOf } from "../../domain/front-door/stored-re
 import { notFound } from "../../domain/words/refusal.ts";
 import type { ResponseFacts } from "../../durable-objects/operations/front-door/responses.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import { answer } from "../http/answer.ts";
+import { answer, answerBody } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
-import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused } from "../http/refused.ts";
 import { ask } from "../tenant/ask.ts";
@@ -42,7 +41,7 @@ export const answerLater = async (c: AppContext, token: TokenFacts, { asking }: 
   const facts = await ask(c, token, "getResponse", { id: asked.job.id });
   if (!asking.stream) return answer(c, presented(facts), 200, headers);
   const events = await responseEvents(c, token, facts.response, null);
-  return new Response(events, { headers: headersFor(c.get("requestId"), { ...headers, ...STREAM_HEADERS }) });
+  return answerBody(c, events, { ...headers, ...STREAM_HEADERS });
 };
 
 const presented = ({ response, status, head, answer: text }: ResponseFacts) =>
@@ -53,8 +52,8 @@ const tell = async (c: AppContext, token: TokenFacts, facts: ResponseFacts): Pro
   const file = facts.response.end?.answerFile ?? null;
   const stored = file === null ? null : await openStoredAnswer(c, token, file.id, true);
   if (stored === null) return answer(c, presented(facts));
-  const headers = headersFor(c.get("requestId"), { "content-type": "application/json" });
-  return new Response(stored.body.pipeThrough(namingAnswer(facts.response)), { headers });
+  const named = stored.body.pipeThrough(namingAnswer(facts.response));
+  return answerBody(c, named, { "content-type": "application/json" });
 };
 
 const get = endpoint(
@@ -81,7 +80,7 @@ const get = endpoint(
     const facts = await ask(c, token, "getResponse", { id });
     if (query.stream !== "true") return tell(c, token, facts);
     const events = await responseEvents(c, token, facts.response, query.starting_after ?? null);
-    return new Response(events, { headers: headersFor(c.get("requestId"), STREAM_HEADERS) });
+    return answerBody(c, events, STREAM_HEADERS);
   },
 );
 

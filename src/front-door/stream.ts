@@ -12,9 +12,8 @@ import { slowReader, streamLost } from "../../domain/job/job-error.ts";
 import type { DoorAnswer } from "../../durable-objects/operations/front-door/ask.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
-import { answer } from "../http/answer.ts";
+import { answer, answerBody } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
-import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
 import { readRelay } from "../tenant/relay.ts";
@@ -69,8 +68,10 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
   const asked = unwrap(await askTenant(c.env, token, asking, { until: "assigned", commits: 1 }));
   const taken = { c, token, request, asked };
   const { commitAfterMs } = asked.settings;
-  const headersOf = (job: Followed): Record<string, string> =>
-    headersFor(c.get("requestId"), { ...answerHeadersOf(c, asking.api, asked, job, startedAt), ...STREAM_HEADERS });
+  const headersOf = (job: Followed): Record<string, string> => ({
+    ...answerHeadersOf(c, asking.api, asked, job, startedAt),
+    ...STREAM_HEADERS,
+  });
   const begun = begin(taken).then((first) => {
     // From now on the relay tells that the client has left, because it knows whether that was with the last event.
     if (first.kind === "events" && !request.isSound) client.stop();
@@ -79,20 +80,18 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
   const heldMs = Math.max(0, startedAt + commitAfterMs - Date.now());
   // Nothing may stand before sound.
   const first = await (request.isSound ? begun : within(begun, heldMs));
-  if (first === null)
-    return new Response(committed(taken, begun, endingIfLost(taken)), { headers: headersOf(asked.job) });
+  if (first === null) return answerBody(c, committed(taken, begun, endingIfLost(taken)), headersOf(asked.job));
   const { job } = first;
   const plainHeaders = answerHeadersOf(c, asking.api, asked, job, startedAt);
   if (first.kind === "final") {
     client.stop();
     return answerOfEnd(taken, job, plainHeaders);
   }
-  if (!request.isSound) return new Response(first.body, { headers: headersOf(job) });
+  if (!request.isSound) return answerBody(c, first.body, headersOf(job));
   const sound = await asBytes(first.body, client.stop);
   if (sound === null) return errorResponse(c, asking.api, doorErrorOf(streamLost), plainHeaders);
   c.set("isWrittenOverTime", true);
-  const headers = { ...plainHeaders, ...STREAM_HEADERS, "content-type": sound.contentType };
-  return new Response(sound.body, { headers: headersFor(c.get("requestId"), headers) });
+  return answerBody(c, sound.body, { ...plainHeaders, ...STREAM_HEADERS, "content-type": sound.contentType });
 };
 
 /** Its job has ended without events. */
@@ -101,14 +100,11 @@ const answerOfEnd = async (taken: Taken, job: Followed, headers: Record<string, 
   const { api } = request.asking;
   if (job.status !== "completed") return failureResponse(c, api, job, headers);
   const stored = job.answerFile === null ? null : await openStoredAnswer(c, token, job.answerFile, false);
-  const typed = (more: Record<string, string>) => ({
-    headers: headersFor(c.get("requestId"), { ...headers, ...more }),
-  });
-  if (stored !== null) return new Response(stored.body, typed({ "content-type": stored.contentType }));
+  if (stored !== null) return answerBody(c, stored.body, { ...headers, "content-type": stored.contentType });
   if (isLost(job) || (request.isSound && job.result === null))
     return errorResponse(c, api, doorErrorOf(streamLost), headers);
   if (request.isSound) return answer(c, job.result, 200, headers);
-  return new Response(eventsOf(taken, job), typed(STREAM_HEADERS));
+  return answerBody(c, eventsOf(taken, job), { ...headers, ...STREAM_HEADERS });
 };
 
 /**

@@ -1,8 +1,8 @@
-// Answers of the API: JSON with the headers that every response has.
+// Answers of the API, with the headers that every response has.
 
 import { Written } from "../../durable-objects/calls/grouped-calls.ts";
 import type { AppContext } from "./auth.ts";
-import { completeResponse } from "./headers.ts";
+import { completeResponse, headersFor } from "./headers.ts";
 
 export const answer = (
   c: AppContext,
@@ -14,3 +14,7 @@ export const answer = (
     "content-type": "application/json",
     ...more,
   });
+
+/** Of a body that is written already; `more` has its content type. */
+export const answerBody = (c: AppContext, body: BodyInit, more: Readonly<Record<string, string>>): Response =>
+  new Response(body, { headers: headersFor(c.get("requestId"), more) });

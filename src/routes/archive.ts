@@ -6,8 +6,7 @@ import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { exportDay, listDays } from "../history/archive/export.ts";
 import { archiveOf } from "../history/archive/store.ts";
 import { historyOf } from "../history/databases.ts";
-import { answer } from "../http/answer.ts";
-import { headersFor } from "../http/headers.ts";
+import { answer, answerBody } from "../http/answer.ts";
 import { Refused } from "../http/refused.ts";
 import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
@@ -49,11 +48,10 @@ const exported = endpoint(
     const archive = archiveOf(c.env);
     const bytes = archive === null ? null : await exportDay(historyOf(c.env, token), archive, token.tenant, day);
     if (bytes === null) throw new Refused(notFound("archived day", day));
-    const headers = headersFor(c.get("requestId"), {
+    return answerBody(c, bytes, {
       "content-type": MEDIA,
       "content-disposition": `attachment; filename="${token.tenant}-${day}.ndjson.gz"`,
     });
-    return new Response(bytes, { headers });
   },
 );
 

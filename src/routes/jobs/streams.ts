@@ -5,7 +5,7 @@ import { instanceParam, jobIdParam } from "../../../contract/fleet/worker.ts";
 import { digits, json } from "../../../contract/words/field.ts";
 import { NO_CONTENT, SWITCHING_PROTOCOLS, TOO_MANY_REQUESTS } from "../../../contract/words/http-status.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
-import { headersFor } from "../../http/headers.ts";
+import { answerBody } from "../../http/answer.ts";
 import { Refused } from "../../http/refused.ts";
 import { requireUpgrade } from "../../http/upgrade.ts";
 import { ask } from "../../tenant/ask.ts";
@@ -84,7 +84,7 @@ const input = endpoint(
     await ask(c, token, "holdLease", { id: params.id, lease: query.lease });
     const held = await readHeldBody(c.env, token, params.id);
     const text = held ?? JSON.stringify((await ask(c, token, "getJob", { id: params.id })).input);
-    return new Response(text, { headers: headersFor(c.get("requestId"), { "content-type": "application/json" }) });
+    return answerBody(c, text, { "content-type": "application/json" });
   },
 );
 

@@ -10,8 +10,7 @@ import { MAX_FILE_BYTES } from "../../../domain/file/file.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { readBytes, storeBytes, TO_THE_END } from "../../files/objects.ts";
-import { answer } from "../../http/answer.ts";
-import { headersFor } from "../../http/headers.ts";
+import { answer, answerBody } from "../../http/answer.ts";
 import { Refused } from "../../http/refused.ts";
 import { foundTenant } from "./found-tenant.ts";
 
@@ -37,8 +36,7 @@ const read = endpoint(
     if (name.away === null) throw new Refused(invalid("", "this tenant is served here: begin with its move"));
     const view = batch === undefined || form === undefined ? null : { batch, form };
     const bytes = await readBytes({ env: c.env, name, id: params.id }, 0, TO_THE_END, view);
-    const headers = headersFor(c.get("requestId"), { "content-type": "application/octet-stream" });
-    return new Response(bytes, { headers });
+    return answerBody(c, bytes, { "content-type": "application/octet-stream" });
   },
 );
 
