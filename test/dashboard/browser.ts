@@ -10,6 +10,7 @@ import { expect, onTestFinished } from "vitest";
 import { CHROMIUM } from "../support/chromium.ts";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 /** A name of this machine that is not a loopback one: by http it is no secure context. */
@@ -125,7 +126,7 @@ export const startWorld = async (
   };
   const pageIn = async (context: BrowserContext, address: string): Promise<Watched> => {
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(PATIENCE.timeout);
     const faults = watch(page, server.url);
     await page.goto(server.url + address);
     return { page, faults };

@@ -182,24 +182,25 @@ describe.skipIf(lacksBrowser())("when the server goes away", () => {
     const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-lost-"));
     const PORT = String(await freePort());
     const url = `http://127.0.0.1:${PORT}`;
-    const first = await startSelfHosted(dataDir, { env: { PORT } });
+    let server = await startSelfHosted(dataDir, { env: { PORT } });
+    const { adminKey } = server;
     const world = await startWorld(["--no-worker"]);
     try {
       const { page } = await world.visit("/");
-      await page.goto(`${url}/#key=${first.adminKey}`);
+      await page.goto(`${url}/#key=${adminKey}`);
       await page.getByText("Live", { exact: true }).waitFor();
       const call = (path: string, body: unknown) =>
         fetch(`${url}${path}`, {
           method: "POST",
-          headers: { authorization: `Bearer ${first.adminKey}`, "content-type": "application/json" },
+          headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
           body: JSON.stringify(body),
         });
       await call("/api/schedules", { name: "punctual", interval: "1s", prompt: "on time", tags: ["nobody"] });
-      await first.kill();
+      await server.kill();
       await page.getByText("Connection lost.").waitFor();
       await page.getByText("Not live", { exact: true }).waitFor();
       await pause(SEVERAL_RUNS_MS);
-      const second = await startSelfHosted(dataDir, { env: { PORT } });
+      server = await startSelfHosted(dataDir, { env: { PORT } });
       await call("/api/jobs", { prompt: "while you were away" });
       await page.getByText("Live", { exact: true }).waitFor();
       expect(await page.getByText("Connection lost.").count()).toBe(0);
@@ -209,9 +210,8 @@ describe.skipIf(lacksBrowser())("when the server goes away", () => {
       await page.getByRole("link", { name: "Schedules", exact: true }).click();
       const row = page.getByRole("row").filter({ hasText: "punctual" });
       await row.getByText(/^\d+ runs? missed$/).waitFor();
-      await second.stop();
     } finally {
-      await first.kill();
+      await server.kill();
       await world.close();
       rmSync(dataDir, { recursive: true, force: true });
     }
