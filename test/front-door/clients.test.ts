@@ -86,7 +86,7 @@ test("a body of 30 MiB reaches the runtime, also where each of its characters is
   const escaped = "\\".repeat(15 * 1024 * 1024);
   const answer = await api("POST", "/v1/chat/completions", { model: "m1", messages: HELLO, escaped });
   expect(answer).toMatchObject({ object: "chat.completion" });
-});
+}, 120_000);
 
 test("an answer of 30 MB reaches each client whole, streamed and plain", async () => {
   const words = Array.from({ length: 300 }, (_, index) => String.fromCharCode(97 + (index % 26)).repeat(100_000));
