@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { expect, onTestFinished } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from "vitest";
 import { CHROMIUM } from "../support/chromium.ts";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
@@ -102,6 +102,7 @@ const sharedBrowser = async (executablePath: string): Promise<Browser> => {
   return launching;
 };
 
+const BEGINS_WITHIN_MS = 90_000;
 /** A place of the dashboard that shows nothing, and reads nothing. */
 const NOWHERE = "nowhere";
 
@@ -187,4 +188,23 @@ export const startWorld = async (
     rmSync(dataDir, { recursive: true, force: true });
   };
   return { server, call, visit, open, show, untilWorker, close };
+};
+
+/**
+ * A world for all tests of a suite. A test that is tried again gets a new one: what its first try did would be in its
+ * way. `prepare` keeps the world for the tests, and puts into it what they start from.
+ */
+export const worldForTests = (start: () => Promise<World>, prepare: (world: World) => unknown): void => {
+  let world: World | undefined;
+  const begin = async (): Promise<void> => {
+    world = await start();
+    await prepare(world);
+  };
+  beforeAll(begin, BEGINS_WITHIN_MS);
+  beforeEach(async ({ task }) => {
+    if (!task.result?.retryCount) return;
+    await world?.close();
+    await begin();
+  }, BEGINS_WITHIN_MS);
+  afterAll(() => world?.close());
 };

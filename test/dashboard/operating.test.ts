@@ -1,8 +1,8 @@
 // An operator's daily work, in a browser: jobs, workers, schedules, catalog, config, keys.
 
 import type { Locator } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World, worldForTests } from "./browser.ts";
 
 const isInView = async (place: Locator): Promise<boolean> => {
   const box = await place.boundingBox();
@@ -12,11 +12,10 @@ const isInView = async (place: Locator): Promise<boolean> => {
 
 describe.skipIf(lacksBrowser())("operating", () => {
   let world: World;
-  beforeAll(async () => {
-    world = await startWorld();
+  worldForTests(startWorld, async (started) => {
+    world = started;
     await world.untilWorker();
-  }, 90_000);
-  afterAll(() => world?.close());
+  });
 
   const localWorker = async (): Promise<string> =>
     (await world.call<{ workers: { instance: string }[] }>("GET", "/api/workers")).workers[0]?.instance ?? "";

@@ -2,9 +2,9 @@
 
 import { once } from "node:events";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { lacksBrowser, startWorld, type World, worldForTests } from "./browser.ts";
 
 interface Job {
   id: string;
@@ -14,10 +14,12 @@ interface Job {
 
 describe.skipIf(lacksBrowser())("the overview", () => {
   let world: World;
-  beforeAll(async () => {
-    world = await startWorld(["--no-worker"]);
-  }, 90_000);
-  afterAll(() => world?.close());
+  worldForTests(
+    () => startWorld(["--no-worker"]),
+    (started) => {
+      world = started;
+    },
+  );
   // A sign of life before each test: the file may take longer than the time after which a worker counts as offline.
   beforeEach(() => present("openai"));
 

@@ -1,8 +1,8 @@
 // The jobs page under load: a list that does not move, one search line, bulk changes, keyboard, views, Back.
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World, worldForTests } from "./browser.ts";
 
 interface Job {
   id: string;
@@ -14,10 +14,14 @@ const PHONE = { width: 390, height: 844 };
 
 describe.skipIf(lacksBrowser())("the jobs page", () => {
   let world: World;
-  beforeAll(async () => {
-    world = await startWorld(["--no-worker"]);
-  }, 90_000);
-  afterAll(() => world?.close());
+  worldForTests(
+    () => startWorld(["--no-worker"]),
+    async (started) => {
+      world = started;
+      const many = Array.from({ length: 60 }, (_, index) => ({ prompt: `many ${index}`, tags: ["nobody"] }));
+      await world.call("POST", "/api/jobs/batch", { jobs: many });
+    },
+  );
   // A sign of life before each test: the file may take longer than the time after which a worker counts as offline.
   beforeEach(async () => {
     for (const provider of ["openai", "anthropic"])
@@ -158,9 +162,6 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
   });
 
   it("changes all that match, past the page, and refuses where the number is no longer the one it named", async () => {
-    await world.call("POST", "/api/jobs/batch", {
-      jobs: Array.from({ length: 60 }, (_, index) => ({ prompt: `many ${index}`, tags: ["nobody"] })),
-    });
     const { page, faults } = await world.show("jobs?q=many&status=pending&range=1h");
     await page.getByText("1–50 of 60 jobs").waitFor();
     await page.getByLabel("Select all on this page").check();
@@ -277,7 +278,7 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     await rows(page).first().waitFor();
     await page.context().setOffline(true);
     await page.getByText("Connection lost.").waitFor();
-    await page.goto(`${world.server.url}/#/jobs?q=held`);
+    await page.goto(`${world.server.url}/#/jobs?q=many`);
     await page.getByRole("alert").filter({ hasText: "Try again" }).waitFor();
     await page.context().setOffline(false);
     await expect.poll(() => page.getByRole("alert").count()).toBe(0);
