@@ -1,5 +1,6 @@
 // What `wake` concludes from the live feed: which groups of jobs have waited too long for a machine that is not there,
-// and which workers have been without work for long enough. Time is an argument.
+// and which workers have been without work for long enough. Time is an argument: milliseconds of a clock that nobody sets,
+// which each snapshot compares with the coordinator's. The machine's own may be wrong, or be set meanwhile.
 
 import type { WorkerResource } from "../contract/fleet/worker.ts";
 import type { QueueView } from "../contract/jobs/insight.ts";
@@ -45,11 +46,16 @@ export class Watch {
   /** Workers without work, and since when as far as it was seen. */
   readonly #idle = new Map<string, { readonly sinceAt: number; isTold: boolean }>();
 
+  /** How far the coordinator's clock is ahead of the given times. */
+  #aheadMs = 0;
+
   constructor(terms: WakeTerms) {
     this.#terms = terms;
   }
 
-  take(message: LiveMessage, nowAt: number): void {
+  take(message: LiveMessage, atMs: number): void {
+    if (message.type === "snapshot") this.#aheadMs = Date.parse(message.server_time) - atMs;
+    const nowAt = atMs + this.#aheadMs;
     if (message.type === "snapshot") {
       this.#groups = message.queue.groups;
       const there = new Set(message.workers.map(({ instance }) => instance));
@@ -66,7 +72,8 @@ export class Watch {
   }
 
   /** What is to be done now; each once, and for jobs that still wait again after five minutes. */
-  due(nowAt: number): CapacityEvent[] {
+  due(atMs: number): CapacityEvent[] {
+    const nowAt = atMs + this.#aheadMs;
     const wanted = this.#wanted(nowAt);
     return [...(wanted === null ? [] : [wanted]), ...this.#idleNow(nowAt)];
   }

@@ -93,7 +93,7 @@ const watchOnce = async (context: Context, watch: Watch, given: Times): Promise<
         if (text === "pong") return;
         try {
           const messages = [JSON.parse(text)].flat() as NumberedLiveMessage[];
-          for (const message of messages) watch.take(message, Date.now());
+          for (const message of messages) watch.take(message, performance.now());
         } catch {
           reject(new Failure(`${apiUrl} does not answer as Signalbox does`));
           stop();
@@ -109,14 +109,14 @@ const watchOnce = async (context: Context, watch: Watch, given: Times): Promise<
 /** Again and again: after a lost connection the next begins with a snapshot. */
 const watchOn = async (context: Context, watch: Watch, given: Times): Promise<void> => {
   for (let failures = 0; !context.signal.aborted; failures += 1) {
-    const startedAt = Date.now();
+    const startedAt = performance.now();
     const trouble = await watchOnce(context, watch, given).then(
       () => "the connection ended",
       ({ message }: Error) => message,
     );
     if (context.signal.aborted) return;
     if (REFUSED.test(trouble)) throw new Failure("the key may not watch: this needs a key with role viewer");
-    if (Date.now() - startedAt > PING_EVERY_MS) failures = 0;
+    if (performance.now() - startedAt > PING_EVERY_MS) failures = 0;
     context.output.say(`${trouble}: connecting again`);
     await delay(backoffMs(failures + 1, Math.random()), undefined, { signal: context.signal });
   }
@@ -170,7 +170,7 @@ export const wakeCommand: Verb = {
         await sendMagicPacket(mac, broadcast).catch(({ message }: Error) => context.output.say(message));
     };
     const looking = setInterval(() => {
-      for (const happened of watch.due(Date.now())) void act(happened);
+      for (const happened of watch.due(performance.now())) void act(happened);
     }, LOOK_EVERY_MS);
     await watchOn(context, watch, given).finally(() => clearInterval(looking));
     return context.signal.aborted ? INTERRUPTED : undefined;

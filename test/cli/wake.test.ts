@@ -63,6 +63,19 @@ describe("jobs that wait", () => {
     expect(dueAt(watch, 701)).toEqual([wanted(701)]);
   });
 
+  it("have waited by the coordinator's clock, whatever that of this machine says", () => {
+    const watch = new Watch(TERMS);
+    const snapshot = {
+      type: "snapshot",
+      server_time: new Date(START).toISOString(),
+      workers: [],
+      queue: { groups: [] },
+    };
+    watch.take(snapshot as unknown as LiveMessage, 5_000);
+    watch.take(waiting(group()), 6_000);
+    expect([14_000, 15_000].map((at) => watch.due(at).length)).toEqual([0, 1]);
+  });
+
   it.each([
     ["ask for no such tag", { tags: ["big"] }],
     ["have a worker that may take them, or are of a batch alone", { capacity: null }],
