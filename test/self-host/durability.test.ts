@@ -5,6 +5,7 @@ import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { type Client, createClient } from "../../contract/client.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
+import { killChild } from "../support/child-processes.ts";
 import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -67,26 +68,32 @@ test("SIGTERM ends the server with 0, and its secrets are its owner's alone", as
   expect(await server.stop()).toBe(0);
 }, 60_000);
 
-test("after the next start nothing runs for requests that ended with the server, but for one that may be repeated", async () => {
-  server = await startSelfHosted(data.path);
-  const { url, adminKey: key } = server;
-  const offer = { instance: "w", provider: "p", status: "online" as const, tags: "", concurrency: 9 };
-  await clientOf(server).workers.report({ ...offer, models: ["m"], apis: ["chat/completions"] });
-  const ask = (content: string, more: object = {}, headers: Record<string, string> = {}) => {
-    const body = { model: "m", messages: [{ role: "user", content }], ...more };
-    return send({ url, key }, "POST", "/v1/chat/completions", body, { headers });
-  };
-  const asked = [ask("plain"), ask("stream", { stream: true }), ask("keyed", {}, { "idempotency-key": "once" })];
-  const { jobs } = clientOf(server);
-  await expect.poll(async () => (await jobs.list({ status: "assigned" })).total).toBe(3);
-  expect(await server.stop()).toBe(0);
-  for (const answer of await Promise.all(asked)) expect(answer.status).toBe(503);
+test.each(["the server stops", "the tenants' process dies"])(
+  "when %s, nothing runs on for requests whose clients were told so, but for one that may be repeated",
+  async (how) => {
+    server = await startSelfHosted(data.path);
+    const { url, adminKey: key } = server;
+    const offer = { instance: "w", provider: "p", status: "online" as const, tags: "", concurrency: 9 };
+    await clientOf(server).workers.report({ ...offer, models: ["m"], apis: ["chat/completions"] });
+    const ask = (content: string, more: object = {}, headers: Record<string, string> = {}) => {
+      const body = { model: "m", messages: [{ role: "user", content }], ...more };
+      return send({ url, key }, "POST", "/v1/chat/completions", body, { headers });
+    };
+    const asked = [ask("plain"), ask("stream", { stream: true }), ask("keyed", {}, { "idempotency-key": "once" })];
+    const { jobs } = clientOf(server);
+    await expect.poll(async () => (await jobs.list({ status: "assigned" })).total).toBe(3);
+    if (how === "the server stops") expect(await server.stop()).toBe(0);
+    else expect(killChild(data.path, "serving")).toBe(true);
+    for (const answer of await Promise.all(asked)) expect(answer.status).toBe(503);
 
-  server = await startSelfHosted(data.path);
-  const found = await clientOf(server).jobs.list();
-  const ends = Object.fromEntries(found.jobs.map(({ prompt, error }) => [prompt, error?.code ?? "goes on"]));
-  expect(ends).toEqual({ plain: "client_closed", stream: "client_closed", keyed: "goes on" });
-}, 60_000);
+    if (how === "the server stops") server = await startSelfHosted(data.path);
+    const { jobs: found } = clientOf(server);
+    const ends = async () => (await found.list()).jobs.map(({ prompt, error }) => [prompt, error?.code ?? "goes on"]);
+    const expected = { plain: "client_closed", stream: "client_closed", keyed: "goes on" };
+    await expect.poll(async () => Object.fromEntries(await ends())).toEqual(expected);
+  },
+  60_000,
+);
 
 test("the local worker of a first start takes a job and brings its result, and a stream's words as they come", async () => {
   server = await startSelfHosted(data.path, { args: [], env: { SERVICE_RUNTIME_URL: "" } });
