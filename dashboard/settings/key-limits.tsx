@@ -1,7 +1,7 @@
 // A key's limits: as form fields, as the API takes them, and as text.
 
 import type { KeyResource } from "../../contract/access/key.ts";
-import { count } from "../format.ts";
+import { count, usd } from "../format.ts";
 import { TextField } from "../parts/form.tsx";
 
 type KeyLimits = NonNullable<KeyResource["limits"]>;
@@ -140,14 +140,22 @@ export const WeightField = ({ weight, onInput }: { weight: string; onInput: (wei
   />
 );
 
+const figureInWords = (name: string, label: string, value: number): string =>
+  name.endsWith("_usd") ? label.replace("Dollars", usd(value)) : `${count(value)} ${label.toLowerCase()}`;
+
+const figuresInWords = <Name extends string>(
+  figures: readonly (readonly [Name, string])[],
+  given: { readonly [name in Name]?: number | null | undefined } | null | undefined,
+): string[] =>
+  figures.flatMap(([name, label]) => {
+    const value = given?.[name] ?? null;
+    return value === null ? [] : [figureInWords(name, label, value)];
+  });
+
 /** The limits of a key, as text. */
 export const limitsInWords = (limits: KeyResource["limits"]): string => {
   if (limits === null) return "";
-  const figures = FIGURES.filter(([name]) => limits[name] != null).map(
-    ([name, label]) => `${count(limits[name] ?? 0)} ${label.toLowerCase()}`,
-  );
-  const ofUsers = FIGURES_OF_USERS.filter(([name]) => limits.per_user?.[name] != null).map(
-    ([name, label]) => `${count(limits.per_user?.[name] ?? 0)} ${label.toLowerCase()}`,
-  );
-  return [...figures, ...ofUsers, ...(limits.models == null ? [] : [`models ${limits.models.join(", ")}`])].join(" · ");
+  const models = limits.models == null ? [] : [`models ${limits.models.join(", ")}`];
+  const figures = [...figuresInWords(FIGURES, limits), ...figuresInWords(FIGURES_OF_USERS, limits.per_user)];
+  return [...figures, ...models].join(" · ");
 };

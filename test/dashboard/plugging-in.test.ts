@@ -195,7 +195,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await dialog.getByLabel("Dollars per day").fill("2.5");
     await dialog.getByLabel("Models").fill("gpt-*, echo");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await row.getByText("2.5 dollars per day · models gpt-*, echo").waitFor();
+    await row.getByText("$2.50 per day · models gpt-*, echo").waitFor();
     const { keys } = await world.call<{ keys: { name: string; limits: unknown }[] }>("GET", "/api/keys");
     expect(keys.find(({ name }) => name === "app")?.limits).toEqual({ day_usd: 2.5, models: ["gpt-*", "echo"] });
     expect(faults()).toEqual([]);

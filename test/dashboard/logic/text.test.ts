@@ -27,10 +27,10 @@ it("a text of nothing but space, or characters of no width, is blank", () => {
   expect([" \n", "\u200b", "\u2060\u00ad \ufeff", ` ${family} `].map(trimmed)).toEqual(["", "", "", family]);
 });
 
-it("a key's limits are read in words, with large figures in groups", () => {
-  const limits = { requests_per_minute: 600, tokens_per_minute: 100_000, per_user: { day_usd: 2.5 } };
+it("a key's limits are read in words, with large figures in groups and money as elsewhere", () => {
+  const limits = { requests_per_minute: 600, tokens_per_minute: 100_000, day_usd: 0.0004, per_user: { day_usd: 2.5 } };
   expect(limitsInWords(limits)).toBe(
-    "600 requests per minute · 100,000 tokens per minute · 2.5 dollars of each user per day",
+    "600 requests per minute · 100,000 tokens per minute · $0.0004 per day · $2.50 of each user per day",
   );
 });
 
