@@ -2,9 +2,9 @@
 
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { register } from "./acting-worker.ts";
-import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { lacksBrowser, startWorld, type World, worldForTests } from "./browser.ts";
 
 interface Made {
   readonly id: string;
@@ -22,11 +22,10 @@ const FAILS = { fail: JSON.stringify({ code: "content_filter", message: "refused
 
 describe.skipIf(lacksBrowser())("batches", () => {
   let world: World;
-  beforeAll(async () => {
-    world = await startWorld();
+  worldForTests(startWorld, async (started) => {
+    world = started;
     await world.untilWorker();
-  }, 90_000);
-  afterAll(() => world?.close());
+  });
 
   const upload = async (name: string, body: string, type = "application/jsonl"): Promise<string> => {
     const { url, adminKey } = world.server;

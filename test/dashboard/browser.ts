@@ -102,7 +102,7 @@ const sharedBrowser = async (executablePath: string): Promise<Browser> => {
   return launching;
 };
 
-const BEGINS_WITHIN_MS = 90_000;
+const BEGINS_WITHIN_MS = 120_000;
 /** A place of the dashboard that shows nothing, and reads nothing. */
 const NOWHERE = "nowhere";
 

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { freePort, startSelfHosted } from "../support/self-hosted.ts";
-import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { lacksBrowser, startWorld, type World, worldForTests } from "./browser.ts";
 
 const MINUTE_MS = 60_000;
 const PING_EVERY_MS = 15_000;
@@ -15,11 +15,10 @@ const SEVERAL_RUNS_MS = 3_000;
 
 describe.skipIf(lacksBrowser())("in an emergency", () => {
   let world: World;
-  beforeAll(async () => {
-    world = await startWorld();
+  worldForTests(startWorld, async (started) => {
+    world = started;
     await world.untilWorker();
-  }, 90_000);
-  afterAll(() => world?.close());
+  });
 
   it("the killswitch asks for a typed word from level 3 on, is unmistakable, counts who confirmed, and clears", async () => {
     const { page, faults } = await world.show("schedules");

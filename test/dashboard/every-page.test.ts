@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World, worldForTests } from "./browser.ts";
 import { jumps, watchShifts } from "./jumps.ts";
 import { cutForGood, cutInCharts, overflowing, spilling, squeezed, unsaid, wideFields, widthOf } from "./layout.ts";
 
@@ -49,12 +49,11 @@ describe.skipIf(lacksBrowser())("every page", () => {
   let world: World;
   const places: Record<string, string> = {};
 
-  beforeAll(async () => {
-    world = await startWorld();
+  worldForTests(startWorld, async (started) => {
+    world = started;
     await world.untilWorker();
     await populate(world, places);
-  }, 90_000);
-  afterAll(() => world?.close());
+  });
 
   /** What is wrong with a page at one width: in the light theme, and what the dark one adds. */
   const faultsAt = async (page: Page, device: string, width: number): Promise<string[]> => {

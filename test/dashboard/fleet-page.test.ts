@@ -1,8 +1,8 @@
 // The fleet page: correct beyond two hundred workers, acts on many, shows who has not confirmed a halt.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { register } from "./acting-worker.ts";
-import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { lacksBrowser, startWorld, type World, worldForTests } from "./browser.ts";
 
 const MANY = 230;
 
@@ -13,16 +13,18 @@ interface Listed {
 
 describe.skipIf(lacksBrowser())("the fleet", () => {
   let world: World;
-  beforeAll(async () => {
-    world = await startWorld(["--no-worker"]);
-    // They beat once, and are there as long as a busy machine takes.
-    await world.call("PUT", "/config", { presence: { offline_after_seconds: 3600 } });
-    for (let at = 0; at < MANY; at += 1) {
-      const tags = at % 10 === 0 ? "gpu,eu" : "cpu";
-      await register(world, `box-${at}`, { tags, ...(at === 3 ? { unavailable: "its runtime is away" } : {}) });
-    }
-  }, 120_000);
-  afterAll(() => world?.close());
+  worldForTests(
+    () => startWorld(["--no-worker"]),
+    async (started) => {
+      world = started;
+      // They beat once, and are there as long as a busy machine takes.
+      await world.call("PUT", "/config", { presence: { offline_after_seconds: 3600 } });
+      for (let at = 0; at < MANY; at += 1) {
+        const tags = at % 10 === 0 ? "gpu,eu" : "cpu";
+        await register(world, `box-${at}`, { tags, ...(at === 3 ? { unavailable: "its runtime is away" } : {}) });
+      }
+    },
+  );
 
   it("counts and finds every worker, however many there are", async () => {
     const { page, faults } = await world.show("fleet");

@@ -2,8 +2,8 @@
 // what waiting jobs ask for that nobody has.
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World, worldForTests } from "./browser.ts";
 
 interface Task {
   readonly id: string;
@@ -44,10 +44,12 @@ const FLEET = [
 
 describe.skipIf(lacksBrowser())("the page Models", () => {
   let world: World;
-  beforeAll(async () => {
-    world = await startWorld(["--no-worker"]);
-  }, 90_000);
-  afterAll(() => world?.close());
+  worldForTests(
+    () => startWorld(["--no-worker"]),
+    (started) => {
+      world = started;
+    },
+  );
   beforeEach(async () => {
     for (const worker of FLEET)
       await world.call("POST", "/presence", { ...worker, provider: "ollama", status: "idle", tags: "" });
