@@ -1,15 +1,14 @@
 // Connecting things from the dashboard: chatting with a model, adding a worker, webhooks, rotating a leaked key.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { lacksBrowser, NETWORK_NAME, startWorld, type World } from "./browser.ts";
+import { describe, expect, it } from "vitest";
+import { lacksBrowser, NETWORK_NAME, startWorld, type World, worldForTests } from "./browser.ts";
 
 describe.skipIf(lacksBrowser())("plugging in", () => {
   let world: World;
-  beforeAll(async () => {
-    world = await startWorld();
+  worldForTests(startWorld, async (started) => {
+    world = started;
     await world.untilWorker();
-  }, 90_000);
-  afterAll(() => world?.close());
+  });
 
   it("a model of the fleet is talked to, and the answer says who gave it and what it took", async () => {
     const { page, faults } = await world.open("playground");
