@@ -16,21 +16,26 @@ interface SubscribeProps {
   onClose: () => void;
 }
 
+interface Wish {
+  readonly schedule: string;
+  readonly url: string;
+}
+
+const bodyOf = ({ schedule, url }: Wish) => ({
+  models_sync_schedule: schedule.trim() || null,
+  models_sync_url: url.trim() || null,
+});
+
 export const SubscribeDialog = ({ providers, subscription, onDone, onClose }: SubscribeProps) => {
-  const form = `subscription ${subscription?.provider ?? ""}`;
-  // The page reads the subscription again while the dialog is open.
-  const [before] = useState({
-    models_sync_schedule: subscription?.models_sync_schedule ?? null,
-    models_sync_url: subscription?.models_sync_url ?? null,
-  });
   const [provider, setProvider] = useState(subscription?.provider ?? providers[0]?.provider ?? "");
-  const [schedule, setSchedule] = useDraft(`${form}: schedule`, before.models_sync_schedule ?? "");
-  const [url, setUrl] = useDraft(`${form}: address`, before.models_sync_url ?? "");
+  const [wish, setWish, began] = useDraft(`subscription ${subscription?.provider ?? ""}`, {
+    schedule: subscription?.models_sync_schedule ?? "",
+    url: subscription?.models_sync_url ?? "",
+  });
   const chosen = providers.find((one) => one.provider === provider);
   const save = async (): Promise<void> => {
-    const settings = { models_sync_schedule: schedule.trim() || null, models_sync_url: url.trim() || null };
-    if (subscription === null) await api.catalog.subscribe({ provider, ...settings });
-    else await sendChanges(before, settings, (changes) => api.catalog.edit(subscription.id, changes));
+    if (subscription === null) await api.catalog.subscribe({ provider, ...bodyOf(wish) });
+    else await sendChanges(bodyOf(began), bodyOf(wish), (changes) => api.catalog.edit(subscription.id, changes));
     tell(subscription === null ? `Subscribed to ${provider}.` : "Subscription changed.");
     onDone();
   };
@@ -53,16 +58,16 @@ export const SubscribeDialog = ({ providers, subscription, onDone, onClose }: Su
         label="Sync schedule"
         hint="Five-field cron in UTC; empty for the default."
         isCode
-        value={schedule}
-        onInput={setSchedule}
+        value={wish.schedule}
+        onInput={(schedule) => setWish((was) => ({ ...was, schedule }))}
         placeholder="0 */6 * * *"
       />
       <TextField
         label="List address"
         hint={`Empty for the provider's own${chosen === undefined ? "" : ` (${chosen.list_url})`}. Another host is fetched without a key.`}
         type="url"
-        value={url}
-        onInput={setUrl}
+        value={wish.url}
+        onInput={(url) => setWish((was) => ({ ...was, url }))}
       />
     </Confirm>
   );

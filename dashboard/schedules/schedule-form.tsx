@@ -95,7 +95,7 @@ const Timing = ({ fields, change, errorOf }: PartProps) => (
 );
 
 /** Creates the schedule or changes the named one, and opens it. */
-const useSave = (name: string | null, initial: ScheduleFields, fields: ScheduleFields) => {
+const useSave = (name: string | null, began: ScheduleFields, fields: ScheduleFields) => {
   const { error, isBusy, attempt } = useAttempt();
   const save = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -103,7 +103,7 @@ const useSave = (name: string | null, initial: ScheduleFields, fields: ScheduleF
     await attempt(async () => {
       const saved = name ?? (await api.schedules.create(toNewSchedule(fields))).name;
       if (name !== null)
-        await sendChanges(toEdit(initial), toEdit(fields), (changes) => api.schedules.edit(name, changes));
+        await sendChanges(toEdit(began), toEdit(fields), (changes) => api.schedules.edit(name, changes));
       tell(`${saved} is saved.`);
       go(href(["schedules", saved]));
     });
@@ -112,8 +112,8 @@ const useSave = (name: string | null, initial: ScheduleFields, fields: ScheduleF
 };
 
 const Form = ({ name, initial }: { name: string | null; initial: ScheduleFields }) => {
-  const [fields, setFields] = useDraft(location.hash, initial);
-  const { error, isBusy, save } = useSave(name, initial, fields);
+  const [fields, setFields, began] = useDraft(location.hash, initial);
+  const { error, isBusy, save } = useSave(name, began, fields);
   const change = (changes: Partial<ScheduleFields>) => setFields((before) => ({ ...before, ...changes }));
   const errorOf = fieldErrors(error);
   return (

@@ -69,21 +69,20 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
 
 /** Name, weight and limits; they apply from the key's next request on. */
 export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDone: () => void }) => {
-  const [name, setName] = useDraft(`key ${item.id}: name`, item.name);
-  const [limits, setLimits] = useDraft(`key ${item.id}: limits`, fieldsOf(item.limits));
-  const [weight, setWeight] = useDraft(`key ${item.id}: weight`, `${item.weight}`);
+  const [name, setName, nameBefore] = useDraft(`key ${item.id}: name`, item.name);
+  const [limits, setLimits, limitsBefore] = useDraft(`key ${item.id}: limits`, fieldsOf(item.limits));
+  const [weight, setWeight, weightBefore] = useDraft(`key ${item.id}: weight`, `${item.weight}`);
   const save = async (): Promise<void> => {
     const bodyOf = (of: { name: string; limits: typeof limits; weight: string }) => ({
       name: of.name.trim(),
       ...(canHaveLimits(item.role) ? { limits: limitsOf(of.limits), weight: Number(of.weight) } : {}),
     });
-    const shown = fieldsOf(item.limits);
-    const before = bodyOf({ name: item.name, limits: shown, weight: `${item.weight}` });
+    const before = bodyOf({ name: nameBefore, limits: limitsBefore, weight: weightBefore });
     await sendChanges(before, bodyOf({ name, limits, weight }), async (changes) => {
       // The API takes all limits of a key at once: those that somebody else has set since the page was read stay.
       const now =
         changes.limits === undefined ? undefined : (await api.keys.list()).keys.find(({ id }) => id === item.id);
-      const merged = now === undefined ? {} : { limits: limitsOf(withChanged(shown, limits, fieldsOf(now.limits))) };
+      const merged = now && { limits: limitsOf(withChanged(limitsBefore, limits, fieldsOf(now.limits))) };
       return api.keys.edit(item.id, { ...changes, ...merged });
     });
     tell(`“${name.trim()}” is changed.`);

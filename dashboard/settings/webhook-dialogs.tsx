@@ -45,14 +45,17 @@ export const WebhookDialog = ({
   onDone: () => void;
   onClose: () => void;
 }) => {
-  const [wish, setWish] = useDraft<Wish>(`webhook ${webhook?.id ?? ""}`, webhook === null ? EMPTY : wishOf(webhook));
+  const [wish, setWish, began] = useDraft<Wish>(
+    `webhook ${webhook?.id ?? ""}`,
+    webhook === null ? EMPTY : wishOf(webhook),
+  );
   const change = (changes: Partial<Wish>) => setWish((was) => ({ ...was, ...changes }));
   const toggle = (event: WebhookEvent, isOn: boolean): void =>
     change({ events: WEBHOOK_EVENTS.filter((one) => (one === event ? isOn : wish.events.includes(one))) });
   const save = async (): Promise<void> => {
     if (webhook === null) onMade(await api.webhooks.create(bodyOf(wish)));
     else {
-      await sendChanges(bodyOf(wishOf(webhook)), bodyOf(wish), (changes) => api.webhooks.edit(webhook.id, changes));
+      await sendChanges(bodyOf(began), bodyOf(wish), (changes) => api.webhooks.edit(webhook.id, changes));
       tell("Webhook changed.");
     }
     onDone();

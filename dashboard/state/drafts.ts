@@ -7,7 +7,7 @@ import { session } from "./session.ts";
 import { readHint } from "./session-hint.ts";
 import { keepJson, keptJson } from "./storage.ts";
 
-const KEPT_AS = "signalbox.drafts";
+const KEPT_AS = "signalbox.form-drafts";
 
 interface Kept {
   readonly owner: string;
@@ -49,16 +49,27 @@ export const takeDraft = <Value>(form: string): Value | null => {
   return draft as Value;
 };
 
-/** The state of a form, which outlives its session. `form` is its name as long as it is shown. */
+interface Drafted<Value> {
+  readonly began: Value;
+  readonly draft: Value;
+}
+
+/**
+ * The state of a form, which outlives its session, and what it began with: the page may read that again meanwhile, and
+ * somebody else may have changed it. `form` is its name as long as it is shown.
+ */
 export const useDraft = <Value>(form: string, first: Value) => {
-  const [draft, setDraft] = useState<Value>(() => takeDraft<Value>(form) ?? first);
+  const [{ began, draft: given }] = useState<Drafted<Value>>(
+    () => takeDraft<Drafted<Value>>(form) ?? { began: first, draft: first },
+  );
+  const [draft, setDraft] = useState(given);
   const newest = useRef(draft);
   newest.current = draft;
   useEffect(
     () => () => {
-      if (newest.current !== first) keepDraft(form, newest.current);
+      if (newest.current !== began) keepDraft(form, { began, draft: newest.current } satisfies Drafted<Value>);
     },
     [],
   );
-  return [draft, setDraft] as const;
+  return [draft, setDraft, began] as const;
 };

@@ -1,5 +1,6 @@
 // Signing in and out, and what each role sees.
 
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
 
@@ -154,17 +155,21 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     const makeKey = (name: string): Promise<MadeKey> =>
       world.call<MadeKey>("POST", "/api/keys", { name, role: "admin" });
 
-    /** Types into the forms of the page, then ends its session; returns what signs the same user in again. */
-    const interrupted = async (name: string) => {
-      const { id, key } = await makeKey(name);
-      const { page, faults } = await world.visit(`/#key=${key}`);
-      await page.getByText("Live", { exact: true }).waitFor();
+    const typeIntoForms = async (page: Page): Promise<void> => {
       await page.goto(`${world.server.url}/#/settings`);
       const config = page.getByLabel("Config as YAML");
       await config.fill(`${await config.inputValue()}\n# half done`);
       await page.goto(`${world.server.url}/#/jobs/new`);
       await page.getByLabel("Prompt").fill("A long thought");
       await page.getByLabel("Tags").fill("gpu");
+    };
+
+    /** Types into the page, then ends its session; returns what signs the same user in again. */
+    const interrupted = async (name: string, type = typeIntoForms) => {
+      const { id, key } = await makeKey(name);
+      const { page, faults } = await world.visit(`/#key=${key}`);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await type(page);
       const next = await world.call<MadeKey>("POST", `/api/keys/${id}/rotate`, {});
       await page.getByText("Your session has ended").waitFor();
       return { page, faults, key: next.key };
@@ -179,8 +184,25 @@ describe.skipIf(lacksBrowser())("signing in", () => {
       expect(await page.getByLabel("Tags").inputValue()).toBe("gpu");
       await page.goto(`${world.server.url}/#/settings`);
       await expect.poll(() => page.getByLabel("Config as YAML").inputValue()).toContain("# half done");
-      expect(await page.evaluate(() => sessionStorage.getItem("signalbox.drafts"))).not.toContain("thought");
+      expect(await page.evaluate(() => sessionStorage.getItem("signalbox.form-drafts"))).not.toContain("thought");
       expect(faults()).toEqual([]);
+    });
+
+    it("changes only what was typed: what somebody else saves until the form is back stays", async () => {
+      const name = "interrupted";
+      await world.call("POST", "/api/schedules", { name, interval: "1h", prompt: "as it was", tags: ["cpu"] });
+      const { page, key } = await interrupted("beside", async (typed) => {
+        await typed.goto(`${world.server.url}/#/schedules/${name}/edit`);
+        await typed.getByLabel("Prompt").fill("typed");
+      });
+      await world.call("PUT", `/api/schedules/${name}`, { tags: ["gpu"] });
+      await page.getByLabel("Key").fill(key);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await expect.poll(() => page.getByLabel("Prompt").inputValue()).toBe("typed");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByText(`${name} is saved.`).waitFor();
+      const { prompt, tags } = await world.call<{ prompt: string; tags: string[] }>("GET", `/api/schedules/${name}`);
+      expect([prompt, tags]).toEqual(["typed", ["gpu"]]);
     });
 
     it("loses no choice that was made in a dialog", async () => {
@@ -224,7 +246,7 @@ describe.skipIf(lacksBrowser())("signing in", () => {
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.getByRole("heading", { name: "New job" }).waitFor();
       expect(await page.getByLabel("Prompt").inputValue()).toBe("");
-      expect(await page.evaluate(() => sessionStorage.getItem("signalbox.drafts"))).toBeNull();
+      expect(await page.evaluate(() => sessionStorage.getItem("signalbox.form-drafts"))).toBeNull();
       await page.goto(`${world.server.url}/#/settings`);
       await page.getByText("As saved.").waitFor();
     });
@@ -236,7 +258,7 @@ describe.skipIf(lacksBrowser())("signing in", () => {
       await page.getByRole("heading", { name: "New job" }).waitFor();
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByLabel("Key").waitFor();
-      expect(await page.evaluate(() => sessionStorage.getItem("signalbox.drafts"))).toBeNull();
+      expect(await page.evaluate(() => sessionStorage.getItem("signalbox.form-drafts"))).toBeNull();
     });
   });
 });

@@ -23,13 +23,13 @@ interface ActionsProps {
 
 const EditDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => void }) => {
   // The page reads the job again while the dialog is open.
-  const [before] = useState({ priority: job.priority, tier: job.tier, tags: job.tags });
+  const [before] = useState({ priority: job.priority, tier: job.tier });
   const [priority, setPriority] = useState<Priority>(job.priority);
   const [tier, setTier] = useState<string>(job.tier ?? "");
-  const [tags, setTags] = useDraft(`job ${job.id}: tags`, job.tags.join(", "));
+  const [tags, setTags, tagsBefore] = useDraft(`job ${job.id}: tags`, job.tags.join(", "));
   const save = async (): Promise<void> => {
     const after = { priority, tier: tierOf(tier), tags: splitTags(tags) };
-    await sendChanges(before, after, (changes) => api.jobs.edit(job.id, changes));
+    await sendChanges({ ...before, tags: splitTags(tagsBefore) }, after, (changes) => api.jobs.edit(job.id, changes));
     tell("Job changed.");
     onDone();
   };
