@@ -69,20 +69,23 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
 
 /** Name, weight and limits; they apply from the key's next request on. */
 export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDone: () => void }) => {
-  const [name, setName, nameBefore] = useDraft(`key ${item.id}: name`, item.name);
-  const [limits, setLimits, limitsBefore] = useDraft(`key ${item.id}: limits`, fieldsOf(item.limits));
-  const [weight, setWeight, weightBefore] = useDraft(`key ${item.id}: weight`, `${item.weight}`);
+  const [wish, setWish, began] = useDraft(`key ${item.id}`, {
+    name: item.name,
+    limits: fieldsOf(item.limits),
+    weight: `${item.weight}`,
+  });
+  const { name, limits, weight } = wish;
+  const change = (changes: Partial<typeof wish>) => setWish((was) => ({ ...was, ...changes }));
   const save = async (): Promise<void> => {
-    const bodyOf = (of: { name: string; limits: typeof limits; weight: string }) => ({
+    const bodyOf = (of: typeof wish) => ({
       name: of.name.trim(),
       ...(canHaveLimits(item.role) ? { limits: limitsOf(of.limits), weight: Number(of.weight) } : {}),
     });
-    const before = bodyOf({ name: nameBefore, limits: limitsBefore, weight: weightBefore });
-    await sendChanges(before, bodyOf({ name, limits, weight }), async (changes) => {
+    await sendChanges(bodyOf(began), bodyOf(wish), async (changes) => {
       // The API takes all limits of a key at once: those that somebody else has set since the page was read stay.
       const now =
         changes.limits === undefined ? undefined : (await api.keys.list()).keys.find(({ id }) => id === item.id);
-      const merged = now && { limits: limitsOf(withChanged(limitsBefore, limits, fieldsOf(now.limits))) };
+      const merged = now && { limits: limitsOf(withChanged(began.limits, limits, fieldsOf(now.limits))) };
       return api.keys.edit(item.id, { ...changes, ...merged });
     });
     tell(`“${name.trim()}” is changed.`);
@@ -96,11 +99,11 @@ export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDo
       onConfirm={save}
       onClose={onClose}
     >
-      <TextField label="Name" value={name} onInput={setName} isRequired autoFocus />
+      <TextField label="Name" value={name} onInput={(value) => change({ name: value })} isRequired autoFocus />
       {canHaveLimits(item.role) ? (
         <>
-          <WeightField weight={weight} onInput={setWeight} />
-          <LimitFields limits={limits} onInput={setLimits} isOpen />
+          <WeightField weight={weight} onInput={(value) => change({ weight: value })} />
+          <LimitFields limits={limits} onInput={(value) => change({ limits: value })} isOpen />
         </>
       ) : (
         <p class="hint">A {item.role} key creates no jobs, so it has no limits.</p>

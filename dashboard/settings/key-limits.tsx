@@ -3,6 +3,7 @@
 import type { KeyResource } from "../../contract/access/key.ts";
 import { count, usd } from "../format.ts";
 import { TextField } from "../parts/form.tsx";
+import { changesOf } from "../parts/send-changes.ts";
 
 type KeyLimits = NonNullable<KeyResource["limits"]>;
 
@@ -75,17 +76,11 @@ export const limitsOf = (limits: Limits): KeyResource["limits"] => {
 };
 
 /** What is there now, with the fields that differ from those that a form began with. */
-export const withChanged = (began: Limits, edited: Limits, now: Limits): Limits => {
-  const changed = <Fields extends object>(before: Fields, after: Fields): Partial<Fields> =>
-    Object.fromEntries(
-      Object.entries(after).filter(([name, value]) => value !== before[name as keyof Fields]),
-    ) as Partial<Fields>;
-  return {
-    ...now,
-    ...changed(began, edited),
-    perUser: { ...now.perUser, ...changed(began.perUser, edited.perUser) },
-  };
-};
+export const withChanged = (began: Limits, edited: Limits, now: Limits): Limits => ({
+  ...now,
+  ...changesOf(began, edited),
+  perUser: { ...now.perUser, ...changesOf(began.perUser, edited.perUser) },
+});
 
 export const LimitFields = ({
   limits,
