@@ -7,7 +7,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { succeed } from "../support/requests.ts";
-import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -15,13 +15,13 @@ const LINES = 40;
 const TIMEOUT_MS = 90_000;
 
 const folder = folderForAllTests();
-let server: SelfHosted;
+let server: Tenant;
 
 beforeAll(async () => {
-  server = await startSelfHosted(path.join(folder.path, "data"));
+  server = await tenantForTests();
 }, TIMEOUT_MS);
 
-afterAll(() => server?.kill());
+afterAll(() => server?.close());
 
 const ask = (method: string, route: string, body?: unknown) =>
   succeed({ url: server.url, key: server.adminKey }, method, route, body);

@@ -15,7 +15,7 @@ import type { LiveMessage } from "../../contract/live.ts";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { send } from "../support/requests.ts";
-import { startSelfHosted } from "../support/self-hosted.ts";
+import { tenantForTests } from "../support/shared-server.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -154,7 +154,7 @@ const listening = async (): Promise<{ socket: Socket; port: number }> => {
 };
 
 it("as a process it sends the packet and runs the command, with a viewer's key that the command does not get", async () => {
-  const server = await startSelfHosted(data.path);
+  const server = await tenantForTests();
   const api = async (method: string, route: string, body?: unknown) =>
     (await send({ url: server.url, key: server.adminKey }, method, route, body)).body;
   const { socket, port } = await listening();
@@ -188,12 +188,12 @@ it("as a process it sends the packet and runs the command, with a viewer's key t
   } finally {
     child.kill("SIGKILL");
     socket.close();
-    await server.kill();
+    await server.close();
   }
 }, 90_000);
 
 it("as a process it waits as long as the config says", async () => {
-  const server = await startSelfHosted(path.join(data.path, "config"));
+  const server = await tenantForTests();
   const access = { url: server.url, key: server.adminKey };
   const seen = path.join(data.path, "config-event");
   const note = `echo $SIGNALBOX_EVENT >> ${seen}`;
@@ -211,7 +211,7 @@ it("as a process it waits as long as the config says", async () => {
     );
   } finally {
     child.kill("SIGKILL");
-    await server.kill();
+    await server.close();
   }
 }, 90_000);
 

@@ -6,7 +6,7 @@ import { lacksBrowser, startWorld, type World } from "./browser.ts";
 describe.skipIf(lacksBrowser())("what needs attention on the overview", () => {
   let world: World;
   beforeAll(async () => {
-    world = await startWorld(["--no-worker"]);
+    world = await startWorld({ hasWorker: false });
   }, 90_000);
   afterAll(() => world?.close());
 

@@ -11,7 +11,8 @@ import { CHROMIUM } from "../support/chromium.ts";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { startSelfHosted } from "../support/self-hosted.ts";
+import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 
 /** A name of this machine that is not a loopback one: by http it is no secure context. */
 export const NETWORK_NAME = "signalbox.example";
@@ -43,7 +44,7 @@ export interface Watched {
 }
 
 export interface World {
-  readonly server: SelfHosted;
+  readonly server: Tenant;
   /** Calls the API with the admin key. */
   readonly call: <Answer>(method: string, path: string, body?: unknown) => Promise<Answer>;
   /** A page of a browser that knows nobody; it closes with its test, because a live page keeps its machine busy. */
@@ -79,7 +80,7 @@ const unroute = (context: BrowserContext): Promise<unknown> =>
   Promise.allSettled(context.pages().map((page) => page.unrouteAll({ behavior: "ignoreErrors" })));
 
 /** Of the runtime `echo`: a worker that `npm start` runs may find another one on this machine. */
-const startWorker = ({ url, adminKey }: SelfHosted): (() => void) => {
+const startWorker = ({ url, adminKey }: Tenant): (() => void) => {
   const args = [SIGNALBOX, "worker", "--runtime", "echo", "--instance", "local-worker"];
   const env = { PATH: process.env.PATH ?? "", SERVICE_API_URL: url, SERVICE_API_KEY: adminKey };
   const child = spawn(process.execPath, args, { env, stdio: "ignore" });
@@ -106,16 +107,27 @@ const BEGINS_WITHIN_MS = 120_000;
 /** A place of the dashboard that shows nothing, and reads nothing. */
 const NOWHERE = "nowhere";
 
-/** With a worker, unless `--no-worker` is among the server's arguments. */
-export const startWorld = async (
-  args: string[] = [],
-  env: Record<string, string> = {},
-  { hasOpenerPolicy = false } = {},
-): Promise<World> => {
+interface Start {
+  readonly hasWorker?: boolean;
+  /** The environment of a server of its own. */
+  readonly env?: Record<string, string>;
+  readonly hasOpenerPolicy?: boolean;
+}
+
+const serverWith = async (env: Record<string, string>): Promise<Tenant> => {
   const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-dashboard-"));
-  const all = [...new Set(["--no-worker", ...args])];
-  const server = await startSelfHosted(dataDir, { args: all, env: { SERVICE_CATALOG_SYNC: "0", ...env } });
-  const stopWorker = args.includes("--no-worker") ? () => {} : startWorker(server);
+  const server = await startSelfHosted(dataDir, { env: { SERVICE_CATALOG_SYNC: "0", ...env } });
+  const close = async (): Promise<void> => {
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  return { url: server.url, adminKey: server.adminKey, close };
+};
+
+/** A tenant of its own, of a server that it shares unless it sets the environment. */
+export const startWorld = async ({ hasWorker = true, env, hasOpenerPolicy = false }: Start = {}): Promise<World> => {
+  const server = await (env === undefined ? tenantForTests() : serverWith(env));
+  const stopWorker = hasWorker ? startWorker(server) : () => {};
   const browser = await sharedBrowser(hasOpenerPolicy ? CHROMIUM : WITHOUT_OPENER_POLICY);
   const call = async <Answer>(method: string, target: string, body?: unknown): Promise<Answer> => {
     const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
@@ -184,8 +196,7 @@ export const startWorld = async (
   const close = async (): Promise<void> => {
     await dropShared();
     stopWorker();
-    await server.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+    await server.close();
   };
   return { server, call, visit, open, show, untilWorker, close };
 };

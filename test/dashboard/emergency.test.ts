@@ -102,7 +102,7 @@ describe.skipIf(lacksBrowser())("in an emergency", () => {
 
 describe.skipIf(lacksBrowser())("when two stop the work at once", () => {
   it("the dialog shows what the other has set, and does not lower it unsaid", async () => {
-    const world = await startWorld(["--no-worker"]);
+    const world = await startWorld({ hasWorker: false });
     try {
       const { page } = await world.open("");
       await page.getByRole("button", { name: "Killswitch" }).click();
@@ -125,7 +125,7 @@ describe.skipIf(lacksBrowser())("when two stop the work at once", () => {
 
 describe.skipIf(lacksBrowser())("when the machine wakes", () => {
   it("the page connects at once, and does not call live what is an hour old", async () => {
-    const world = await startWorld(["--no-worker"]);
+    const world = await startWorld({ hasWorker: false });
     try {
       const { page } = await world.visit("/");
       let isDead = false;
@@ -154,7 +154,7 @@ describe.skipIf(lacksBrowser())("when the machine wakes", () => {
 
 describe.skipIf(lacksBrowser())("when the machine's clock is set", () => {
   it("the page tells times by the server's again", async () => {
-    const world = await startWorld(["--no-worker"]);
+    const world = await startWorld({ hasWorker: false });
     try {
       const { page } = await world.visit("/");
       await page.clock.install({ time: Date.now() + 10 * MINUTE_MS });
@@ -183,7 +183,7 @@ describe.skipIf(lacksBrowser())("when the server goes away", () => {
     const url = `http://127.0.0.1:${PORT}`;
     let server = await startSelfHosted(dataDir, { env: { PORT } });
     const { adminKey } = server;
-    const world = await startWorld(["--no-worker"]);
+    const world = await startWorld({ hasWorker: false });
     try {
       const { page } = await world.visit("/");
       await page.goto(`${url}/#key=${adminKey}`);

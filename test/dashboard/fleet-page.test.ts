@@ -14,7 +14,7 @@ interface Listed {
 describe.skipIf(lacksBrowser())("the fleet", () => {
   let world: World;
   worldForTests(
-    () => startWorld(["--no-worker"]),
+    () => startWorld({ hasWorker: false }),
     async (started) => {
       world = started;
       // They beat once, and are there as long as a busy machine takes.

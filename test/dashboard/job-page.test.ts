@@ -12,7 +12,7 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
   let world: World;
   let worker: ActingWorker;
   beforeAll(async () => {
-    world = await startWorld(["--no-worker"]);
+    world = await startWorld({ hasWorker: false });
     worker = await register(world, "box-1");
   }, 90_000);
   afterAll(() => world?.close());

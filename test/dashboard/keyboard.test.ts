@@ -54,7 +54,7 @@ describe.skipIf(lacksBrowser())("a bad night by keyboard", () => {
   let world: World;
   let worker: ActingWorker;
   beforeAll(async () => {
-    world = await startWorld(["--no-worker"]);
+    world = await startWorld({ hasWorker: false });
   }, 90_000);
   beforeEach(async () => {
     worker = await register(world, "box-1", { concurrency: 100 });

@@ -45,7 +45,7 @@ const FLEET = [
 describe.skipIf(lacksBrowser())("the page Models", () => {
   let world: World;
   worldForTests(
-    () => startWorld(["--no-worker"]),
+    () => startWorld({ hasWorker: false }),
     (started) => {
       world = started;
     },

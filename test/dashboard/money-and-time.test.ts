@@ -11,7 +11,7 @@ describe.skipIf(lacksBrowser())("money and time", () => {
   const provider = fakeProvider("acme-models");
   beforeAll(async () => {
     const folder = await provider.start();
-    world = await startWorld(["--no-worker"], { SERVICE_CATALOG_DIR: folder });
+    world = await startWorld({ hasWorker: false, env: { SERVICE_CATALOG_DIR: folder } });
     worker = await register(world, "box-1");
   }, 90_000);
   afterAll(async () => {

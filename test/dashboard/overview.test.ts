@@ -15,7 +15,7 @@ interface Job {
 describe.skipIf(lacksBrowser())("the overview", () => {
   let world: World;
   worldForTests(
-    () => startWorld(["--no-worker"]),
+    () => startWorld({ hasWorker: false }),
     (started) => {
       world = started;
     },

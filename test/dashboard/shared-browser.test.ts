@@ -7,7 +7,7 @@ import { lacksBrowser, startWorld, type World } from "./browser.ts";
 describe.skipIf(lacksBrowser())("a browser with several tabs", () => {
   let world: World;
   beforeAll(async () => {
-    world = await startWorld(["--no-worker"]);
+    world = await startWorld({ hasWorker: false });
   }, 90_000);
   afterAll(() => world?.close());
 

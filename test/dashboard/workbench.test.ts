@@ -15,7 +15,7 @@ const PHONE = { width: 390, height: 844 };
 describe.skipIf(lacksBrowser())("the jobs page", () => {
   let world: World;
   worldForTests(
-    () => startWorld(["--no-worker"]),
+    () => startWorld({ hasWorker: false }),
     async (started) => {
       world = started;
       const many = Array.from({ length: 60 }, (_, index) => ({ prompt: `many ${index}`, tags: ["nobody"] }));

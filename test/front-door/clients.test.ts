@@ -10,16 +10,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
-import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
-import { folderForAllTests } from "../support/temporary-folder.ts";
+import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 import { type Behaviour, MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
 /** Longer than any test waits. */
 const NEVER_MS = 60_000;
 const HELLO = [{ role: "user" as const, content: "say hello to all" }];
 
-const data = folderForAllTests();
-let server: SelfHosted;
+let server: Tenant;
 let runtime: MockRuntime;
 let worker: ChildProcess;
 let workerOutput = "";
@@ -29,7 +27,7 @@ const api = async (method: string, route: string, body?: unknown): Promise<Body>
 
 beforeAll(async () => {
   runtime = await new MockRuntime({ models: ["m1"] }).start();
-  server = await startSelfHosted(data.path);
+  server = await tenantForTests();
   const args = [
     SIGNALBOX,
     "worker",
@@ -71,7 +69,7 @@ afterEach(() => {
 
 afterAll(async () => {
   worker?.kill("SIGKILL");
-  await server?.kill();
+  await server?.close();
   await runtime?.stop();
 });
 

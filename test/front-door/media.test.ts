@@ -9,8 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
-import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
-import { folderForAllTests } from "../support/temporary-folder.ts";
+import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 
 const MIB = 1024 * 1024;
 
@@ -39,9 +38,8 @@ const PATHS = new Set([
 const heard: Heard[] = [];
 let answer: Answer = (response) => json(response, {});
 
-const data = folderForAllTests();
 let runtime: Server;
-let server: SelfHosted;
+let server: Tenant;
 let worker: ChildProcess;
 let workerOutput = "";
 
@@ -65,7 +63,7 @@ beforeAll(async () => {
   runtime = createServer((request, response) => void respond(request, response));
   runtime.listen(0, "127.0.0.1");
   await once(runtime, "listening");
-  server = await startSelfHosted(data.path);
+  server = await tenantForTests();
   const args = [SIGNALBOX, "worker", "--runtime", "vllm", "--provider", "local", "--instance", "w1"];
   worker = spawn(process.execPath, [...args, "--concurrency", "20"], {
     env: {
@@ -94,7 +92,7 @@ afterEach(() => {
 
 afterAll(async () => {
   worker?.kill("SIGKILL");
-  await server?.kill();
+  await server?.close();
   runtime?.closeAllConnections();
   runtime?.close();
 });

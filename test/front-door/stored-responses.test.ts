@@ -7,14 +7,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
-import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
-import { folderForAllTests } from "../support/temporary-folder.ts";
+import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 import { MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
 const MIB = 1024 * 1024;
 
-const data = folderForAllTests();
-let server: SelfHosted;
+let server: Tenant;
 let runtime: MockRuntime;
 let worker: ChildProcess;
 
@@ -26,7 +24,7 @@ const openai = (): OpenAI => clientOf(server.adminKey);
 
 beforeAll(async () => {
   runtime = await new MockRuntime({ models: ["m1"] }).start();
-  server = await startSelfHosted(data.path);
+  server = await tenantForTests();
   worker = spawn(
     process.execPath,
     [SIGNALBOX, "worker", "--runtime", "vllm", "--provider", "local", "--instance", "w1", "--concurrency", "50"],
@@ -52,7 +50,7 @@ afterEach(() => {
 
 afterAll(async () => {
   worker?.kill("SIGKILL");
-  await server?.kill();
+  await server?.close();
   await runtime?.stop();
 });
 

@@ -11,16 +11,14 @@ import { eventsOf } from "../../contract/text/event-stream.ts";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
-import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
-import { folderForAllTests } from "../support/temporary-folder.ts";
+import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 import { type Behaviour, MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
 const WORDS = Array.from({ length: 2_000 }, () => "word ");
 const TALKING: Behaviour = { words: WORDS, delayMs: 20 };
 const STALLED: Behaviour = { words: WORDS, stallAfter: 3, delayMs: 5 };
 
-const data = folderForAllTests();
-let server: SelfHosted;
+let server: Tenant;
 let runtime: MockRuntime;
 let worker: ChildProcess;
 
@@ -49,7 +47,7 @@ const configure = (more: Body = {}) =>
 
 beforeAll(async () => {
   runtime = await new MockRuntime({ models: ["m1"] }).start();
-  server = await startSelfHosted(data.path);
+  server = await tenantForTests();
   await configure();
   await startWorker();
 }, 90_000);
@@ -63,7 +61,7 @@ afterEach(async () => {
 
 afterAll(async () => {
   worker?.kill("SIGKILL");
-  await server?.kill();
+  await server?.close();
   await runtime?.stop();
 });
 

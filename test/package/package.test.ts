@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import { eventually } from "../support/eventually.ts";
-import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAX_UNPACKED_BYTES = 4 * 1024 * 1024;
@@ -23,7 +23,7 @@ interface Ran {
 }
 
 let folder: string;
-let server: SelfHosted;
+let server: Tenant;
 let environment: NodeJS.ProcessEnv;
 let installed: Ran;
 
@@ -64,13 +64,13 @@ beforeAll(async () => {
     // Nothing but the package itself may be downloaded.
     npm_config_registry: "http://127.0.0.1:9/",
   };
-  server = await startSelfHosted(path.join(folder, "data"));
+  server = await tenantForTests();
   await run("npm", ["init", "--yes"]);
   installed = await run("npm", ["install", "--no-audit", "--no-fund", `${server.url}/signalbox.tgz`]);
 }, TIMEOUT_MS);
 
 afterAll(async () => {
-  await server.stop();
+  await server.close();
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 

@@ -14,7 +14,7 @@ import { WHEEL_NAME } from "../../contract/words/wheel.ts";
 import { wheelOf } from "../../self-host/build/wheel.ts";
 import { eventually } from "../support/eventually.ts";
 import { lacks, lacksPython, type Program, PYTHON, startProgram } from "../support/python.ts";
-import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 import { WORKER } from "./worker-program.ts";
 
 const TIMEOUT_MS = 90_000;
@@ -23,7 +23,7 @@ const lacksPip = lacksPython || lacks(["-m", "pip", "--version"]);
 
 describe.skipIf(lacksPython)("the Python package", () => {
   let folder: string;
-  let server: SelfHosted;
+  let server: Tenant;
   let environment: NodeJS.ProcessEnv;
   let started: Program;
 
@@ -50,7 +50,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), "signalbox-python-"));
-    server = await startSelfHosted(path.join(folder, "data"));
+    server = await tenantForTests();
     // A silent job is soon taken from its worker.
     await client().config.replace({
       presence: { heartbeat_interval_seconds: 2, offline_after_seconds: 10 },
@@ -75,7 +75,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
 
   afterAll(async () => {
     await started?.stop();
-    await server?.stop();
+    await server?.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 

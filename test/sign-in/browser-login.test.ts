@@ -35,7 +35,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
   });
 
   beforeAll(async () => {
-    world = await startWorld(["--no-worker"], { SERVICE_SIGN_IN_PRIVATE: "1" }, { hasOpenerPolicy: true });
+    world = await startWorld({ hasWorker: false, env: { SERVICE_SIGN_IN_PRIVATE: "1" }, hasOpenerPolicy: true });
     idp = await openIdentityProvider(`${world.server.url}/auth/callback`, ADA);
   }, 90_000);
   afterAll(async () => {

@@ -11,8 +11,7 @@ import type { Opened, Session, SessionHost } from "../../worker/session/session.
 import { openSocketSession } from "../../worker/session/socket-session.ts";
 import { eventually } from "../support/eventually.ts";
 import { succeed } from "../support/requests.ts";
-import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
-import { folderForAllTests } from "../support/temporary-folder.ts";
+import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 import { idleConfig, partsFor, quietProbe } from "./loop-fixture.ts";
 
 const HEARTBEAT_SECONDS = 1;
@@ -20,12 +19,11 @@ const OFFLINE_AFTER_SECONDS = 2;
 
 type Given = Record<string, unknown>;
 
-const data = folderForAllTests();
-let server: SelfHosted;
+let server: Tenant;
 const stops: AbortController[] = [];
 
 beforeAll(async () => {
-  server = await startSelfHosted(data.path);
+  server = await tenantForTests();
   const presence = { heartbeat_interval_seconds: HEARTBEAT_SECONDS, offline_after_seconds: OFFLINE_AFTER_SECONDS };
   await ask("PUT", "/config", { presence });
 }, 60_000);
@@ -35,7 +33,7 @@ afterEach(() => {
 });
 
 afterAll(async () => {
-  await server?.kill();
+  await server?.close();
 });
 
 const ask = (method: string, route: string, body?: Given): Promise<Given> =>

@@ -1,13 +1,10 @@
 // When the server ends a WebSocket, the client gets the reason, and the connection ends, whatever the client does.
 
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { CloseWatch } from "../../../self-host/edge/frames/closing-frame.ts";
 import { eventually } from "../../support/eventually.ts";
-import { startSelfHosted } from "../../support/self-hosted.ts";
+import { tenantForTests } from "../../support/shared-server.ts";
 
 /** The code 4401, which is no text. */
 const KEY_ENDED = Buffer.from([0x11, 0x31]);
@@ -68,8 +65,7 @@ const openSilent = async (url: string, key: string) => {
 };
 
 test("a data line on which nothing is ever said hears that its key has ended, and its connection ends", async () => {
-  const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
-  const server = await startSelfHosted(dataDir);
+  const server = await tenantForTests();
   try {
     const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
     const made = await fetch(`${server.url}/api/keys`, {
@@ -88,7 +84,6 @@ test("a data line on which nothing is ever said hears that its key has ended, an
     await eventually(() => expect(isEnded()).toBe(true));
     expect(heard().includes(KEY_ENDED)).toBe(true);
   } finally {
-    await server.kill();
-    rmSync(dataDir, { recursive: true, force: true });
+    await server.close();
   }
 }, 120_000);
