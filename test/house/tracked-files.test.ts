@@ -44,7 +44,7 @@ const TOP: Readonly<Record<string, string>> = {
   src: "a room: the edge",
   test: "the tests of all rooms",
   "tsconfig.base.json": "what the types of all rooms share",
-  "tsconfig.json": "of the rooms that run in workerd; editors look for it",
+  "tsconfig.json": "of the rooms that run in workerd, and of those in Node that know them; editors look for it",
   "vitest.config.ts": "vitest looks for it",
   worker: "a room: the process that runs jobs",
   "wrangler.toml": "wrangler looks for it",
