@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { succeed } from "../support/requests.ts";
 import { freePort, startSelfHosted } from "../support/self-hosted.ts";
 import { lacksBrowser, startWorld, type World, worldForTests } from "./browser.ts";
 
@@ -188,19 +189,19 @@ describe.skipIf(lacksBrowser())("when the server goes away", () => {
       const { page } = await world.visit("/");
       await page.goto(`${url}/#key=${adminKey}`);
       await page.getByText("Live", { exact: true }).waitFor();
-      const call = (path: string, body: unknown) =>
-        fetch(`${url}${path}`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
-          body: JSON.stringify(body),
-        });
-      await call("/api/schedules", { name: "punctual", interval: "1s", prompt: "on time", tags: ["nobody"] });
+      const call = (...request: [method: string, route: string, body?: unknown]) =>
+        succeed({ url, key: adminKey }, ...request);
+      await call("POST", "/api/schedules", { name: "punctual", interval: "1s", prompt: "on time", tags: ["nobody"] });
       await server.kill();
       await page.getByText("Connection lost.").waitFor();
       await page.getByText("Not live", { exact: true }).waitFor();
       await pause(SEVERAL_RUNS_MS);
       server = await startSelfHosted(dataDir, { env: { PORT } });
-      await call("/api/jobs", { prompt: "while you were away" });
+      await call("POST", "/api/jobs", { prompt: "while you were away" });
+      // It is among the last runs for as long as a busy machine takes.
+      const last = async () => (await call("GET", "/api/schedules/punctual/history?limit=50")).history;
+      await expect.poll(async () => (await last()).some(({ missed }: { missed: number }) => missed > 0)).toBe(true);
+      await call("PUT", "/api/schedules/punctual", { status: "paused" });
       await page.getByText("Live", { exact: true }).waitFor();
       expect(await page.getByText("Connection lost.").count()).toBe(0);
       await page.getByRole("link", { name: "Pending" }).click();
