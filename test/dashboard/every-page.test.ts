@@ -55,11 +55,20 @@ describe.skipIf(lacksBrowser())("every page", () => {
     await populate(world, places);
   });
 
-  /** What is wrong with a page at one width: in the light theme, and what the dark one adds. */
-  const faultsAt = async (page: Page, device: string, width: number): Promise<string[]> => {
-    const shown = await widthOf(page);
+  /** What axe finds in the light theme, and what the dark one adds. */
+  const findingsIn = async (page: Page): Promise<string[]> => {
     const light = await seriousFindings(page);
-    const parts = [
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.locator("html[data-theme=dark]").waitFor();
+    const dark = await seriousFindings(page, ABOUT_COLOURS);
+    await page.emulateMedia({ colorScheme: "light" });
+    return [...light, ...dark.map((finding) => `${finding} in the dark theme`)];
+  };
+
+  /** What is wrong with how a page is laid out at one width. */
+  const layoutFaults = async (page: Page, width: number): Promise<string[]> => {
+    const shown = await widthOf(page);
+    return [
       ...(shown > width ? [`${shown} px wide`] : []),
       ...(await overflowing(page)).map((part) => `${part} is wider than its place`),
       ...(await spilling(page)),
@@ -67,15 +76,15 @@ describe.skipIf(lacksBrowser())("every page", () => {
       ...(await unsaid(page)),
       ...(await cutForGood(page)),
       ...(await cutInCharts(page)),
-      ...(device === "tablet" ? await squeezed(page) : []),
       ...((await page.locator("h1").count()) === 1 ? [] : ["not one heading"]),
     ];
-    await page.emulateMedia({ colorScheme: "dark" });
-    await page.locator("html[data-theme=dark]").waitFor();
-    const dark = await seriousFindings(page, ABOUT_COLOURS);
-    await page.emulateMedia({ colorScheme: "light" });
-    return [...light, ...parts, ...dark.map((finding) => `${finding} in the dark theme`)];
   };
+
+  /** What a tablet shows is of the desktop or of the phone, so axe has seen it there. */
+  const faultsAt = async (page: Page, device: string, width: number): Promise<string[]> => [
+    ...(await layoutFaults(page, width)),
+    ...(device === "tablet" ? await squeezed(page) : await findingsIn(page)),
+  ];
 
   /** Charts and tables hear of their new width with the frame that follows. */
   const resize = async (page: Page, viewport: typeof PHONE): Promise<void> => {
