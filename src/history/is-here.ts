@@ -8,3 +8,6 @@ export const isHere = (tenant: string): string =>
 /** The condition that no later step of a move between databases has written here; `?1` is the tenant. */
 export const isLatest = (move: number): string =>
   `NOT EXISTS (SELECT 1 FROM tenants AS moved WHERE moved.tenant = ?1 AND moved.history_move > ${move})`;
+
+/** `history_move` of a tenant that is being deleted: later than every step of a move. */
+export const ENDING = Number.MAX_SAFE_INTEGER;

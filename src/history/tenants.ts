@@ -13,7 +13,7 @@ import {
 import type { Env } from "../env.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
 import { historyOf } from "./databases.ts";
-import { isLatest } from "./is-here.ts";
+import { ENDING, isLatest } from "./is-here.ts";
 import { readHistory, workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
@@ -26,6 +26,7 @@ interface TenantRow {
    * history is in another database: that database.
    */
   readonly away: Absence["state"] | DatabaseBinding | null;
+  readonly history_move: number | null;
 }
 
 /** Of a row of `DB`. */
@@ -33,7 +34,8 @@ const databaseIn = ({ away }: Pick<TenantRow, "away">): number => databaseNumber
 
 export interface FoundTenant extends TenantName {
   readonly created_at: number;
-  readonly away: Absence["state"] | null;
+  /** `ending`: it is being deleted. */
+  readonly away: Absence["state"] | "ending" | null;
   /** The number of the database with its history. */
   readonly database: number;
 }
@@ -79,7 +81,7 @@ const busyIn = async (db: D1Database, limit: number): Promise<{ named: Busy[]; t
 /**
  * Claims a tenant's name before its object is created: the same name in two jurisdictions would be two objects with one
  * history. Returns the number of its database, which is another than the wanted one if an interrupted try has claimed it;
- * null if the name is taken.
+ * null if the name is taken, also by a tenant that is being deleted: its history would be the new one's.
  */
 export const claimTenantName = (
   { DB: db }: Env,
@@ -95,14 +97,14 @@ export const claimTenantName = (
       .bind(name.tenant, name.jurisdiction, nowAt, wanted.database === 0 ? null : bindingOf(wanted.database))
       .run();
     const row = await rowOf(db, name.tenant);
-    if (row === null || row.jurisdiction !== name.jurisdiction) return null;
+    if (row === null || row.jurisdiction !== name.jurisdiction || row.history_move === ENDING) return null;
     const database = databaseIn(row);
     return !wanted.isNamed || database === wanted.database ? database : null;
   });
 
 const rowOf = (db: D1Database, tenant: string): Promise<TenantRow | null> =>
   db
-    .prepare("SELECT tenant, jurisdiction, created_at, away FROM tenants WHERE tenant = ?1")
+    .prepare("SELECT tenant, jurisdiction, created_at, away, history_move FROM tenants WHERE tenant = ?1")
     .bind(tenant)
     .first<TenantRow>();
 
@@ -115,7 +117,8 @@ export const findTenant = (env: Env, tenant: string): Promise<FoundTenant | null
     // Its own database has no row of it before its first drain.
     const own = database === 0 ? named : await rowOf(historyOf(env, { tenant, database }), tenant);
     const { jurisdiction, created_at } = own ?? named;
-    return { tenant, jurisdiction, created_at, away: (own?.away ?? null) as Absence["state"] | null, database };
+    const away = named.history_move === ENDING ? "ending" : ((own?.away ?? null) as Absence["state"] | null);
+    return { tenant, jurisdiction, created_at, away, database };
   });
 
 /** The location of a tenant's object. */
@@ -147,6 +150,14 @@ export const prepareArrival = async (
     await put(own, "arriving");
   });
   await deleteRows(env, own, name.tenant, WITHOUT_NAME);
+};
+
+/** From now on its name is nobody's, and no move brings rows of it, until its deletion is complete or repeated. */
+export const beginEnd = async (env: Env, tenant: string): Promise<void> => {
+  for (const { database } of boundDatabases(env))
+    await workOnHistory(() =>
+      database.prepare("UPDATE tenants SET history_move = ?2 WHERE tenant = ?1").bind(tenant, ENDING).run(),
+    );
 };
 
 /** Deletes everything that history has of a tenant, in bounded steps; its name last. */

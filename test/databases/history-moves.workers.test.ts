@@ -7,6 +7,7 @@ import { configureLog, writeLogTo } from "../../log/log.ts";
 import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
+import { beginEnd } from "../../src/history/tenants.ts";
 import {
   type Body,
   Client,
@@ -332,6 +333,19 @@ describe("a tenant's history", () => {
     const { tenant } = world;
     const again = new Client((await root.ok("POST", "/admin/tenants", { tenant, database: 0 })).admin_key);
     expect((await again.ok("GET", "/api/jobs")).total).toBe(0);
+  });
+
+  it("is brought nowhere by a step that was on its way when the deletion of its tenant began", async () => {
+    const { world } = await worldIn(0);
+    const late = standingStill(world, /^SELECT .* FROM jobs .*LIMIT/s);
+    await late.standing;
+    await beginEnd(env as unknown as Env, world.tenant);
+    late.letGo();
+    expect((await late.answer).status).toBeGreaterThanOrEqual(400);
+    expect(await homesOf(world)).toEqual([0]);
+    expect((await root.post(pathOf(world), { database: 1 })).status).toBe(404);
+    expect((await root.delete(`/admin/tenants/${world.tenant}`)).status).toBe(204);
+    expect(await homesOf(world)).toEqual([]);
   });
 
   it("moves to no database that is not bound, and not without the root key", async () => {

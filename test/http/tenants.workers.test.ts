@@ -4,6 +4,8 @@ import { evictDurableObject, listDurableObjectIds, runInDurableObject } from "cl
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { relayName } from "../../durable-objects/object-name.ts";
+import { app } from "../../src/app.ts";
+import type { Env } from "../../src/env.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
 import {
   type Body,
@@ -11,6 +13,7 @@ import {
   connectWorker,
   inStorage,
   newWorld,
+  ORIGIN,
   ROOT_KEY,
   request,
   type World,
@@ -178,6 +181,35 @@ describe("a tenant that is deleted", () => {
     expect((await request(again.body.admin_key, "GET", `/api/jobs/${id}`)).status).toBe(404);
     expect((await request(again.body.admin_key, "GET", "/api/jobs")).body.total).toBe(0);
     expect((await world.get("/config")).status).toBe(401);
+  });
+
+  it("keeps its name to itself until all of it is deleted: nobody is given its history", async () => {
+    const { world } = await withWork();
+    const path = `/admin/tenants/${world.tenant}`;
+    const breaking = new Proxy(env.DB, {
+      get: (target, name) => {
+        if (name === "prepare")
+          return (sql: string) => target.prepare(sql.replace(/^DELETE FROM jobs/, "DELETE FROM gone"));
+        const value = Reflect.get(target, name) as unknown;
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const interrupted = await app.fetch(
+      new Request(`${ORIGIN}${path}`, { method: "DELETE", headers: { authorization: `Bearer ${ROOT_KEY}` } }),
+      { ...env, DB: breaking } as unknown as Env,
+      { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} } as unknown as ExecutionContext,
+    );
+    expect(interrupted.status).toBe(503);
+    expect((await rowsOf(world.tenant)).jobs).toBeGreaterThan(0);
+    const { status, body } = await asOperator("POST", "/admin/tenants", { tenant: world.tenant });
+    expect([status, body.code]).toEqual([409, "tenant_exists"]);
+    expect((await asOperator("POST", `${path}/keys`, { name: "late" })).status).toBe(404);
+    expect((await asOperator("POST", `${path}/move`, { to: "https://there.example.com" })).status).toBe(404);
+    expect((await asOperator("DELETE", path)).status).toBe(204);
+    expect(await rowsOf(world.tenant)).toEqual({});
+    const again = await asOperator("POST", "/admin/tenants", { tenant: world.tenant });
+    expect(again.status).toBe(201);
+    expect((await request(again.body.admin_key, "GET", "/api/jobs")).body.total).toBe(0);
   });
 
   it("leaves an empty object, even if its history was being written", async () => {

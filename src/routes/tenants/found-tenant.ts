@@ -7,9 +7,10 @@ import type { AppContext } from "../../http/auth.ts";
 import { Refused } from "../../http/refused.ts";
 import { type TenantName, tenantObject } from "../../tenant/tenant-object.ts";
 
-export const foundTenant = async (c: AppContext, tenant: string): Promise<FoundTenant> => {
+/** One that is being deleted is found by its deletion alone, which may be repeated. */
+export const foundTenant = async (c: AppContext, tenant: string, mayBeEnding = false): Promise<FoundTenant> => {
   const name = await findTenant(c.env, tenant);
-  if (name === null) throw new Refused(notFound("tenant", tenant));
+  if (name === null || (name.away === "ending" && !mayBeEnding)) throw new Refused(notFound("tenant", tenant));
   return name;
 };
 

@@ -13,7 +13,7 @@ import {
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { archiveOf } from "../../history/archive/store.ts";
 import { chooseDatabase } from "../../history/databases.ts";
-import { claimTenantName, deleteHistory, listTenants } from "../../history/tenants.ts";
+import { beginEnd, claimTenantName, deleteHistory, listTenants } from "../../history/tenants.ts";
 import { answer } from "../../http/answer.ts";
 import { type AppContext, signingSecret } from "../../http/auth.ts";
 import { mint } from "../../http/key-format.ts";
@@ -135,7 +135,8 @@ const remove = endpoint(
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {
-    const name = await foundTenant(c, params.tenant);
+    const name = await foundTenant(c, params.tenant, true);
+    await beginEnd(c.env, name.tenant);
     await destroyTenant(c.env, name);
     await deleteHistory(c.env, name.tenant);
     // Afterwards: a part that is written meanwhile finds no tenant, and goes again.
