@@ -103,10 +103,7 @@ export const claimTenantName = (
   });
 
 const rowOf = (db: D1Database, tenant: string): Promise<TenantRow | null> =>
-  db
-    .prepare("SELECT tenant, jurisdiction, created_at, away, history_move FROM tenants WHERE tenant = ?1")
-    .bind(tenant)
-    .first<TenantRow>();
+  db.prepare("SELECT * FROM tenants WHERE tenant = ?1").bind(tenant).first<TenantRow>();
 
 /** An existing tenant, with the location of its object and its history; null if there is no such tenant. */
 export const findTenant = (env: Env, tenant: string): Promise<FoundTenant | null> =>
@@ -152,18 +149,17 @@ export const prepareArrival = async (
   await deleteRows(env, own, name.tenant, WITHOUT_NAME);
 };
 
-/** From now on its name is nobody's, and no move brings rows of it, until its deletion is complete or repeated. */
-export const beginEnd = async (env: Env, tenant: string): Promise<void> => {
-  for (const { database } of boundDatabases(env))
-    await workOnHistory(() =>
-      database.prepare("UPDATE tenants SET history_move = ?2 WHERE tenant = ?1").bind(tenant, ENDING).run(),
-    );
-};
-
-/** Deletes everything that history has of a tenant, in bounded steps; its name last. */
-export const deleteHistory = async (env: Env, tenant: string): Promise<void> => {
+/**
+ * Deletes a tenant: `endObject`, then everything that history has of it, in bounded steps; its name last. From the
+ * beginning its name is nobody's until this is complete, and it may be repeated. Moves bring no more rows of it, and
+ * retention and syncs leave it alone, as if it moved: what they store after its tables are empty would stay.
+ */
+export const deleteTenant = async (env: Env, tenant: string, endObject: () => Promise<void>): Promise<void> => {
   // A move between two of them may have been interrupted.
   const databases = boundDatabases(env).map(({ database }) => database);
+  const mark = "UPDATE tenants SET history_move = ?2, away = COALESCE(away, 'leaving') WHERE tenant = ?1";
+  for (const database of databases) await workOnHistory(() => database.prepare(mark).bind(tenant, ENDING).run());
+  await endObject();
   for (const database of databases) await deleteRows(env, database, tenant, WITHOUT_NAME);
   // `DB` has the name of those in others: it is the last.
   for (const database of databases.reverse()) await deleteRows(env, database, tenant, ["tenants"]);

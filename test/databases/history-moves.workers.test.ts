@@ -7,7 +7,7 @@ import { configureLog, writeLogTo } from "../../log/log.ts";
 import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
-import { beginEnd } from "../../src/history/tenants.ts";
+import { deleteTenant } from "../../src/history/tenants.ts";
 import {
   type Body,
   Client,
@@ -339,12 +339,12 @@ describe("a tenant's history", () => {
     const { world } = await worldIn(0);
     const late = standingStill(world, /^SELECT .* FROM jobs .*LIMIT/s);
     await late.standing;
-    await beginEnd(env as unknown as Env, world.tenant);
-    late.letGo();
-    expect((await late.answer).status).toBeGreaterThanOrEqual(400);
-    expect(await homesOf(world)).toEqual([0]);
-    expect((await root.post(pathOf(world), { database: 1 })).status).toBe(404);
-    expect((await root.delete(`/admin/tenants/${world.tenant}`)).status).toBe(204);
+    await deleteTenant(env as unknown as Env, world.tenant, async () => {
+      late.letGo();
+      expect((await late.answer).status).toBeGreaterThanOrEqual(400);
+      expect(await homesOf(world)).toEqual([0]);
+      expect((await root.post(pathOf(world), { database: 1 })).status).toBe(404);
+    });
     expect(await homesOf(world)).toEqual([]);
   });
 

@@ -21,6 +21,14 @@ import {
 
 const asOperator = (method: string, path: string, body?: unknown) => request(ROOT_KEY, method, path, body);
 
+/** The answer where some of the bindings are others. */
+const deletedIn = (path: string, bindings: object): Promise<Response> =>
+  app.fetch(
+    new Request(`${ORIGIN}${path}`, { method: "DELETE", headers: { authorization: `Bearer ${ROOT_KEY}` } }),
+    { ...env, ...bindings } as unknown as Env,
+    { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} } as unknown as ExecutionContext,
+  ) as Promise<Response>;
+
 const rowsOf = async (tenant: string): Promise<Record<string, number>> => {
   const counts: Record<string, number> = {};
   for (const table of Object.keys(TENANT_TABLES)) {
@@ -194,13 +202,13 @@ describe("a tenant that is deleted", () => {
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-    const interrupted = await app.fetch(
-      new Request(`${ORIGIN}${path}`, { method: "DELETE", headers: { authorization: `Bearer ${ROOT_KEY}` } }),
-      { ...env, DB: breaking } as unknown as Env,
-      { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} } as unknown as ExecutionContext,
-    );
+    const interrupted = await deletedIn(path, { DB: breaking });
     expect(interrupted.status).toBe(503);
     expect((await rowsOf(world.tenant)).jobs).toBeGreaterThan(0);
+    // So that retention and syncs bring nothing back.
+    expect(await env.DB.prepare("SELECT away FROM tenants WHERE tenant = ?").bind(world.tenant).first("away")).toBe(
+      "leaving",
+    );
     const { status, body } = await asOperator("POST", "/admin/tenants", { tenant: world.tenant });
     expect([status, body.code]).toEqual([409, "tenant_exists"]);
     expect((await asOperator("POST", `${path}/keys`, { name: "late" })).status).toBe(404);
@@ -210,6 +218,15 @@ describe("a tenant that is deleted", () => {
     const again = await asOperator("POST", "/admin/tenants", { tenant: world.tenant });
     expect(again.status).toBe(201);
     expect((await request(again.body.admin_key, "GET", "/api/jobs")).body.total).toBe(0);
+  });
+
+  it("can be deleted again if its archive was away", async () => {
+    const { world } = await withWork();
+    const path = `/admin/tenants/${world.tenant}`;
+    const away = { list: () => Promise.reject(new Error("the bucket is away")) };
+    expect((await deletedIn(path, { ARCHIVE: away })).status).toBe(500);
+    expect((await asOperator("DELETE", path)).status).toBe(204);
+    expect(await rowsOf(world.tenant)).toEqual({});
   });
 
   it("leaves an empty object, even if its history was being written", async () => {

@@ -8,7 +8,7 @@ import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { MOVING_HISTORY, readHistoryTable } from "../../src/history/moving.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
-import { deleteHistory } from "../../src/history/tenants.ts";
+import { deleteTenant } from "../../src/history/tenants.ts";
 import { runMinute } from "../../src/minute.ts";
 import { type Body, newWorld, ORIGIN, ROOT_KEY } from "../support/workerd/client.ts";
 import { readDocument } from "../support/workerd/document.ts";
@@ -108,7 +108,7 @@ describe("history is read through an index of the tenant", () => {
         await readHistoryTable(noted.database(), TENANT, { table, after, maxChars: 1_000 });
     }
     const gone = { tenant: "gone", jurisdiction: null, created_at: 0, away: null, database: 0 } as const;
-    await deleteHistory(notingEnv, gone.tenant);
+    await deleteTenant(notingEnv, gone.tenant, async () => undefined);
     const plans = await noted.plans();
     const many = (sql: string) => plans.filter((plan) => plan.sql.includes(sql)).length;
     expect([many("DELETE FROM jobs") > 2, many("UPDATE payloads")]).toEqual([true, 1]);

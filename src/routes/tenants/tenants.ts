@@ -13,7 +13,7 @@ import {
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { archiveOf } from "../../history/archive/store.ts";
 import { chooseDatabase } from "../../history/databases.ts";
-import { beginEnd, claimTenantName, deleteHistory, listTenants } from "../../history/tenants.ts";
+import { claimTenantName, deleteTenant, listTenants } from "../../history/tenants.ts";
 import { answer } from "../../http/answer.ts";
 import { type AppContext, signingSecret } from "../../http/auth.ts";
 import { mint } from "../../http/key-format.ts";
@@ -136,11 +136,11 @@ const remove = endpoint(
   },
   async (c, { params }) => {
     const name = await foundTenant(c, params.tenant, true);
-    await beginEnd(c.env, name.tenant);
-    await destroyTenant(c.env, name);
-    await deleteHistory(c.env, name.tenant);
-    // Afterwards: a part that is written meanwhile finds no tenant, and goes again.
-    await archiveOf(c.env)?.removeAll(name.tenant);
+    await deleteTenant(c.env, name.tenant, async () => {
+      await destroyTenant(c.env, name);
+      // A part that is written meanwhile finds that its tenant is away, and goes again.
+      await archiveOf(c.env)?.removeAll(name.tenant);
+    });
     return c.body(null, 204);
   },
 );
