@@ -63,7 +63,7 @@ export interface BatchFacts {
   readonly running: number;
   readonly waitingReason: string | null;
   readonly linesPerMinute: number;
-  /** Epoch ms; null while nothing tells. */
+  /** Epoch ms; null while nothing tells, or the batch is held. */
   readonly etaAt: number | null;
   /** The files that it has now. */
   readonly files: { readonly output: string | null; readonly errors: string | null };

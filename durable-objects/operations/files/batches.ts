@@ -186,7 +186,8 @@ export const tell = (turn: Turn, batch: BatchRecord): BatchFacts => {
     running,
     waitingReason: waiting > 0 ? reasonOf(turn, batch) : null,
     linesPerMinute: pace,
-    etaAt: left === 0 || pace === 0 ? null : Math.round(turn.nowAt + (left / pace) * MINUTE_MS),
+    etaAt:
+      left * pace === 0 || holdReason(turn, batch) !== null ? null : Math.round(turn.nowAt + (left / pace) * MINUTE_MS),
     files: { output: fileOf("out"), errors: fileOf("err") },
   };
 };
