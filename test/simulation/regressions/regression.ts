@@ -1,4 +1,4 @@
-// A run that once found a defect, and the words it is written in.
+// A run that once found a defect of the product, and the words it is written in.
 
 import type { Plan, Step, StepKind } from "../plan.ts";
 
