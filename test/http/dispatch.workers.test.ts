@@ -191,29 +191,3 @@ describe("the explanation", () => {
     expect((await world.ok("GET", "/dispatch/explain")).workers).toHaveLength(1);
   });
 });
-
-describe("routing strategies", () => {
-  it("go down the chain, and on down it after a retryable failure, but never past a job's own provider", async () => {
-    await world.ok("PUT", "/config", {
-      jobs: { max_attempts: 1 },
-      routing: { strategy: "fallback", chain: ["first", "second"] },
-    });
-    await present("w2", { provider: "second", concurrency: 5 });
-    await present("w1", { provider: "first", concurrency: 5 });
-    await present("w3", { provider: "third", concurrency: 5 });
-    const job = (await dispatch()).body;
-    expect(job.assigned_worker).toBe("w1");
-    const error = { code: "server_error", message: "down", status: 503 };
-    const moved = await world.ok("POST", `/api/jobs/${job.id}/fail`, { lease: 1, error });
-    expect(moved.status).toBe("pending");
-    expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ assigned_worker: "w2", lease: 2 });
-    const last = await world.ok("POST", `/api/jobs/${job.id}/fail`, { lease: 2, error });
-    expect(last).toMatchObject({ status: "failed", error: { code: "server_error" } });
-    const bound = (await dispatch({ provider: "third", max_attempts: 2 })).body;
-    expect(bound.assigned_worker).toBe("w3");
-    const again = await world.ok("POST", `/api/jobs/${bound.id}/fail`, { lease: 1, error });
-    expect(again).toMatchObject({ status: "pending", provider: "third", attempts: 1 });
-    expect(again.waiting_reason).toContain("tried again");
-    expect((await world.ok("GET", "/dispatch/explain")).strategy).toBe("fallback");
-  });
-});

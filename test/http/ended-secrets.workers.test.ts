@@ -131,17 +131,6 @@ describe("a socket", () => {
     expect((await first.closed).code).toBe(4401);
     expect(isOpen(ofSecond)).toBe(true);
   });
-
-  it("of the new secret outlives the grace of the old", async () => {
-    const world = await newWorld();
-    const key = await world.withKey("worker");
-    const ofOld = await open(key, "old");
-    const fresh = await rotate(world, key, 1);
-    const ofNew = await open({ key: fresh.key }, "new");
-    expect((await ofOld.closed).code).toBe(4401);
-    ofNew.send({ type: "presence", id: "still", ...presence("new") });
-    expect(await ofNew.next((message) => message.id === "still")).toMatchObject({ ok: true });
-  });
 });
 
 describe("a data line", () => {

@@ -1,8 +1,8 @@
-// What the service deletes, and what it counts by provider and model.
+// What the service deletes, and when.
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { ageJob, alarm, type Body, connect, newWorld, type World } from "../support/workerd/client.ts";
+import { ageJob, alarm, connect, newWorld, type World } from "../support/workerd/client.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -187,56 +187,4 @@ it("runs of schedules are kept for 90 days", async () => {
     .run();
   await runCron();
   expect((await world.ok("GET", "/api/schedules/s/history")).total).toBe(1);
-});
-
-describe("/metrics", () => {
-  const textOf = async (world: World): Promise<string> => (await world.get("/metrics")).text;
-
-  it("counts attempts, tokens, cost, durations and errors by provider and model", async () => {
-    const world = await newWorld();
-    await worker(world);
-    const job = await world.ok("POST", "/dispatch", { prompt: "x", model: 'gpt "5"' });
-    await world.ok("POST", `/api/jobs/${job.id}/start`, { lease: job.lease });
-    const usage = { input_tokens: 7, output_tokens: 11 };
-    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "ok", usage, cost_usd: 0.25 });
-    const bad = await world.ok("POST", "/dispatch", { prompt: "x", model: 'gpt "5"' });
-    const error = { code: "constructor", message: "no" };
-    await world.ok("POST", `/api/jobs/${bad.id}/fail`, { lease: bad.lease, error });
-    const text = await textOf(world);
-    const labels = 'provider="openai",model="gpt \\"5\\""';
-    expect(text).toContain(`signalbox_attempts_total{${labels},outcome="completed"} 1`);
-    expect(text).toContain(`signalbox_attempts_total{${labels},outcome="failed"} 1`);
-    expect(text).toContain(`signalbox_attempt_errors_total{${labels},code="constructor"} 1`);
-    expect(text).toContain(`signalbox_tokens_total{${labels},kind="output"} 11`);
-    expect(text).toContain(`signalbox_cost_usd_total{${labels}} 0.25`);
-    expect(text).toContain(`signalbox_attempt_duration_seconds_count{${labels}} 1`);
-  });
-
-  it("says what is left of each budget", async () => {
-    const world = await newWorld();
-    await worker(world);
-    const providers = { openai: { budget: { day_usd: 2 } } };
-    await world.ok("PUT", "/config", { budget: { month_usd: 10 }, providers });
-    await finished(world);
-    const text = await textOf(world);
-    expect(text).toContain('signalbox_budget_left_usd{provider="",period="month"} 9.5');
-    expect(text).toContain('signalbox_budget_left_usd{provider="openai",period="day"} 1.5');
-  });
-
-  it("bounds its labels: pairs of provider and model past the 200th count as other", async () => {
-    const world = await newWorld();
-    await worker(world);
-    const jobs = Array.from({ length: 210 }, (_, index) => ({ prompt: "x", model: `m${index}` }));
-    await world.ok("POST", "/api/jobs/batch", { jobs });
-    for (let done = 0; done < jobs.length; ) {
-      const claimed = await world.ok("POST", "/api/workers/w/claim", { max: 50 });
-      const complete = ({ id, lease }: Body) => world.ok("POST", `/api/jobs/${id}/complete`, { lease, result: "ok" });
-      await Promise.all(claimed.jobs.map(complete));
-      done += claimed.jobs.length;
-    }
-    const text = await textOf(world);
-    const completed = text.split("\n").filter((line) => /^signalbox_attempts_total.*outcome="completed"/.test(line));
-    expect(completed).toHaveLength(201);
-    expect(text).toContain('signalbox_attempts_total{provider="other",model="other",outcome="completed"} 10');
-  });
 });

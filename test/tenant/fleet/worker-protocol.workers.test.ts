@@ -1,19 +1,13 @@
 // Section 4 of the contract over plain HTTP: claims, leases and what happens to them.
 
 import { describe, expect, it } from "vitest";
-import { ageJob, alarm, type Body } from "../../support/workerd/client.ts";
+import type { Body } from "../../support/workerd/client.ts";
 import { create, present, read, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
 
 useOwnTenant();
 
 const claim = (instance: string, body?: unknown, query = ""): Promise<Body> =>
   world.ok("POST", `/api/workers/${instance}/claim${query}`, body);
-
-/** A lease past its accept deadline. */
-const expire = async (id: string): Promise<void> => {
-  await ageJob(world, id, 31_000, ["assignedAt"]);
-  await alarm(world);
-};
 
 describe("a worker with room for several jobs", () => {
   it("gets them in the queue's order, by presence and by claims of one", async () => {
@@ -68,18 +62,6 @@ describe("a claim", () => {
     expect((await waiting).jobs.map((job: Body) => [job.id, job.status])).toEqual([[id, "assigned"]]);
     await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: 1 });
     expect((await claim("w1", {}, "?wait=1")).jobs).toEqual([]);
-  });
-
-  it("is a sign of life for as long as it waits", async () => {
-    await world.ok("PUT", "/config", { presence: { offline_after_seconds: 0.3, heartbeat_interval_seconds: 0.1 } });
-    await present("quiet");
-    await present("w1");
-    const waiting = claim("w1", undefined, "?wait=25");
-    await expect
-      .poll(async () => (await world.ok("GET", "/presence")).workers.map((one: Body) => one.instance))
-      .toEqual(["w1"]);
-    const { id } = await create();
-    expect((await waiting).jobs[0].id).toBe(id);
   });
 });
 
@@ -198,21 +180,6 @@ describe("a lease", () => {
     );
   });
 
-  it("that is not started in time goes to the next worker and costs no attempt", async () => {
-    await present("w1");
-    const { id } = await create();
-    await present("w2");
-    await expire(id);
-    expect(await read(id)).toMatchObject({ status: "assigned", assigned_worker: "w2", lease: 2, attempts: 0 });
-    expect((await world.post(`/api/jobs/${id}/start`, { lease: 1 })).body.code).toBe("lease_lost");
-    expect(await world.ok("POST", `/api/jobs/${id}/start`, { lease: 2 })).toMatchObject({
-      status: "running",
-      attempts: 1,
-    });
-    await alarm(world);
-    expect((await read(id)).status).toBe("running");
-  });
-
   it("moves on by itself, without anybody asking", async () => {
     await world.ok("PUT", "/config", { jobs: { accept_within_seconds: 0.2 } });
     await present("w1");
@@ -220,36 +187,6 @@ describe("a lease", () => {
     await present("w2");
     await expect.poll(async () => (await read(id)).assigned_worker).toBe("w2");
     expect(await read(id)).toMatchObject({ lease: 2, attempts: 0 });
-  });
-
-  it("of a worker that fell silent goes back until its attempts are used up", async () => {
-    await present("w1", { concurrency: 2 });
-    const { id } = await create({ max_attempts: 2 });
-    for (const lease of [1, 2]) {
-      await world.ok("POST", `/api/jobs/${id}/start`, { lease });
-      await ageJob(world, id, 121_000, ["heartbeatAt"]);
-      await alarm(world);
-    }
-    expect(await read(id)).toMatchObject({ status: "failed", attempts: 2, error: { code: "attempts_exhausted" } });
-  });
-
-  it("of a worker that fell silent before the job's timeout goes back, though by now both are over", async () => {
-    await present("w1");
-    const { id } = await create({ timeout_seconds: 300 });
-    await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
-    await ageJob(world, id, 400_000, ["startedAt", "heartbeatAt"]);
-    await alarm(world);
-    expect(await read(id)).toMatchObject({ lease: 2, attempts: 1, error: null });
-  });
-
-  it("ends with the job's own timeout", async () => {
-    await present("w1");
-    const { id } = await create({ timeout_seconds: 60 });
-    await world.ok("POST", `/api/jobs/${id}/start`, { lease: 1 });
-    await ageJob(world, id, 61_000, ["startedAt"]);
-    await alarm(world);
-    expect(await read(id)).toMatchObject({ status: "failed", error: { code: "timeout", retryable: false } });
-    expect((await world.post(`/api/jobs/${id}/complete`, { lease: 1, result: 1 })).body.code).toBe("lease_lost");
   });
 });
 

@@ -115,22 +115,6 @@ describe("metrics", () => {
     expect(await world.ok("GET", `/api/jobs/${id}`)).toMatchObject({ error: { code: "timeout" } });
   });
 
-  it("say how long attempts took, in seconds, by the provider and model that ran them", async () => {
-    const world = await newWorld();
-    await present(world);
-    const job = await start(world, await world.ok("POST", "/dispatch", { prompt: "x" }));
-    await age(world, job, 7);
-    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: 1, model: "m" });
-    const { samples } = parse((await world.get("/metrics")).text);
-    const durations = samples.filter(({ name }) => name.startsWith("signalbox_attempt_duration_seconds"));
-    for (const { labels } of durations) expect(labels).toMatchObject({ provider: "echo", model: "m" });
-    const upTo = (le: string) => durations.find(({ labels }) => labels.le === le)?.value;
-    expect([upTo("5"), upTo("10"), upTo("+Inf")]).toEqual([0, 1, 1]);
-    const sum = durations.find(({ name }) => name.endsWith("_sum"))?.value;
-    expect(sum).toBeGreaterThanOrEqual(7);
-    expect(sum).toBeLessThan(10);
-  });
-
   it("count on where they were when the object slept", async () => {
     const world = await newWorld();
     await present(world);

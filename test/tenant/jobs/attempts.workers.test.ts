@@ -38,19 +38,6 @@ describe("a failure that may pass", () => {
     expect(await get(world, job)).toMatchObject({ status: "assigned", assigned_worker: "healthy", lease: 2 });
   });
 
-  it("comes back to the same worker where there is no other, or no other that lives", async () => {
-    const world = await newWorld();
-    await present(world, "w");
-    const job = await dispatch(world);
-    await present(world, "other");
-    await fail(world, job, BROKEN);
-    await silence(world, "other");
-    await age(world, job, 2);
-    await present(world, "w");
-    await alarm(world);
-    expect(await get(world, job)).toMatchObject({ status: "assigned", assigned_worker: "w", lease: 2 });
-  });
-
   it("is final at max_attempts, with the worker's own error, and a repeated report changes nothing", async () => {
     const world = await newWorld();
     await world.ok("PUT", "/config", { jobs: { retry: { backoff_seconds: 0 } } });
@@ -71,29 +58,6 @@ describe("a failure that may pass", () => {
       error: { code: "upstream" },
     });
     expect(await typesOf(world, job)).toContain("job.attempt_failed");
-  });
-
-  it("with a broken worker beside a healthy one loses none of many jobs", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", { jobs: { retry: { backoff_seconds: 0 } } });
-    await present(world, "broken", { concurrency: 1 });
-    await present(world, "healthy", { concurrency: 1 });
-    const jobs = (
-      await world.ok("POST", "/api/jobs/batch", { jobs: Array.from({ length: 20 }, () => ({ prompt: "x" })) })
-    ).jobs;
-    for (let round = 0; round < 60; round += 1) {
-      const held = await Promise.all(jobs.map((job: Body) => get(world, job)));
-      const open = held.filter((job: Body) => job.status === "assigned");
-      for (const job of open) {
-        if (job.assigned_worker === "broken") await fail(world, job, BROKEN);
-        else await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: 1 });
-      }
-      if (held.every((job: Body) => job.status === "completed")) break;
-    }
-    const ended = await Promise.all(jobs.map((job: Body) => get(world, job)));
-    expect(ended.map((job: Body) => job.status)).toEqual(jobs.map(() => "completed"));
-    // One client's failures alone pause nobody, as long as the worker is new.
-    expect(await world.ok("GET", "/api/workers/broken")).toMatchObject({ paused: false, failure_rate: 1 });
   });
 });
 
@@ -256,52 +220,6 @@ describe("the bounds of a fleet", () => {
     const page = await world.ok("GET", "/presence?limit=1&offset=1");
     expect([page.workers.length, page.total]).toEqual([1, 3]);
     expect((await world.get("/presence?limit=1001")).status).toBe(400);
-  });
-
-  it("3,000 of the fattest are listed page by page, whatever they weigh", async () => {
-    const world = await newWorld();
-    const models = Array.from({ length: 500 }, (_, at) => `${at}`.padStart(120, "m"));
-    await world.ok("POST", "/presence", { instance: "w", provider: "p", models });
-    await inStorage(world, (storage) =>
-      storage.sql.exec(
-        `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2999)
-         INSERT INTO workers (instance, record)
-         SELECT 'w' || n, json_set(record, '$.instance', 'w' || n) FROM workers, numbers WHERE instance = 'w'`,
-      ),
-    );
-    await evictDurableObject(world.stub);
-    const first = await world.get("/presence");
-    expect([first.status, first.body.total]).toEqual([200, 3_000]);
-    const seen = new Set<string>();
-    for (let offset = 0; offset < 3_000; ) {
-      const { workers } = await world.ok("GET", `/presence?offset=${offset}`);
-      expect(workers.length).toBeGreaterThan(0);
-      for (const { instance } of workers) seen.add(instance);
-      offset += workers.length;
-    }
-    expect(seen.size).toBe(3_000);
-  });
-
-  it("models and tags of a worker take 64 KiB together and no more", async () => {
-    const world = await newWorld();
-    const models = Array.from({ length: 500 }, (_, at) => `${at}`.padStart(128, "m"));
-    expect((await world.post("/presence", { instance: "w", provider: "p", models })).status).toBe(200);
-    const tags = Array.from({ length: 32 }, (_, at) => `${at}`.padStart(64, "t")).join();
-    const refused = await world.post("/presence", { instance: "w", provider: "p", models, tags });
-    expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: "models" }] } });
-  });
-
-  it("a worker that stays away is forgotten, with what it held", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", { presence: { forget_after_seconds: 100 } });
-    await present(world, "gone");
-    const job = await dispatch(world);
-    await silence(world, "gone");
-    await present(world, "here");
-    await alarm(world);
-    expect((await world.get("/api/workers/gone")).status).toBe(404);
-    expect((await world.ok("GET", "/api/workers")).total).toBe(1);
-    expect(await get(world, job)).toMatchObject({ status: "assigned", assigned_worker: "here" });
   });
 
   it("skipped names the hundred most frequent reasons", async () => {

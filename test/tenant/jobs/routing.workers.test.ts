@@ -1,6 +1,5 @@
 // Where jobs go: each strategy and its explanation, and providers that accept no more.
 
-import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { alarm, type Body, inStorage, newWorld, silence, type World } from "../../support/workerd/client.ts";
 import { age, dispatch, events, fail, get, present, typesOf } from "../../support/workerd/job-steps.ts";
@@ -8,15 +7,6 @@ import { age, dispatch, events, fail, get, present, typesOf } from "../../suppor
 describe("a provider's rate limit", () => {
   const MESSAGE = "429 Too Many Requests / Rate limit exceeded";
   const limited = (rate_limit: Record<string, unknown>) => ({ providers: { openai: { rate_limit } } });
-
-  it("without one configured fails the job with the specification's words", async () => {
-    const world = await newWorld();
-    await present(world);
-    for (const error of [{ code: "rate_limited" }, { code: "http_error", status: 429 }]) {
-      const job = await fail(world, await dispatch(world), error);
-      expect(job).toMatchObject({ status: "failed", error: { code: "rate_limited", message: MESSAGE, status: 429 } });
-    }
-  });
 
   it("max_concurrent is never exceeded, over all workers of the provider", async () => {
     const world = await newWorld();
@@ -38,25 +28,6 @@ describe("a provider's rate limit", () => {
       await world.ok("POST", `/api/jobs/${leased[0].id}/complete`, { lease: leased[0].lease, result: 1 });
     }
     expect((await states()).jobs.every((job) => job.status === "completed")).toBe(true);
-  });
-
-  it("a place that becomes free is for any worker of the provider, also for one with another API", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", limited({ max_concurrent: 1 }));
-    await present(world, "plain");
-    await present(world, "chatting", { apis: ["chat/completions"] });
-    const first = await dispatch(world);
-    expect(first.assigned_worker).toBe("plain");
-    const messages = [{ role: "user", content: "hello" }];
-    const asked = world.post("/v1/chat/completions", { model: "any", messages });
-    const waiting = async () => (await world.ok("GET", "/api/jobs?status=pending")).jobs;
-    while ((await waiting()).length === 0) await scheduler.wait(20);
-    await world.ok("POST", `/api/jobs/${first.id}/complete`, { lease: first.lease, result: 1 });
-    expect(await waiting()).toEqual([]);
-    const { jobs } = await world.ok("POST", "/api/workers/chatting/claim");
-    expect(jobs).toMatchObject([{ api: "chat/completions" }]);
-    await world.ok("POST", `/api/jobs/${jobs[0].id}/complete`, { lease: jobs[0].lease, result: "hi" });
-    expect((await asked).status).toBe(200);
   });
 
   it("backs off with growing delays, never shorter than asked, then fails with the specification's words", async () => {
@@ -95,42 +66,6 @@ describe("a provider's rate limit", () => {
       status: "failed",
       error: { code: "rate_limited", message: MESSAGE, status: 429 },
     });
-  });
-
-  it("opens again by itself when the back-off is over, also after an eviction", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", limited({ retry_after_seconds: 30, max_retries: 0 }));
-    await present(world);
-    // The job has ended, and the provider backs off in any case.
-    expect(await fail(world, await dispatch(world), { code: "rate_limited" })).toMatchObject({ status: "failed" });
-    expect((await world.post("/dispatch", { prompt: "x" })).body.detail).toContain("backs off until");
-    const waiting = await world.ok("POST", "/api/jobs", { prompt: "behind" });
-    await evictDurableObject(world.stub);
-    expect(await get(world, waiting)).toMatchObject({
-      status: "pending",
-      waiting_reason: expect.stringContaining("backs off until"),
-    });
-    await inStorage(world, (storage) => {
-      storage.sql.exec("UPDATE backoffs SET until_at = ?", Date.now() - 1);
-    });
-    await evictDurableObject(world.stub);
-    await present(world);
-    await alarm(world);
-    expect(await get(world, waiting)).toMatchObject({ status: "assigned" });
-  });
-
-  it("is not an exhausted quota, which is not retried there", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", limited({ retry_after_seconds: 1, max_retries: 5 }));
-    await present(world);
-    for (const code of ["quota_exhausted", "insufficient_quota"]) {
-      const final = { code, status: 429, retryable: false };
-      expect(await fail(world, await dispatch(world), final)).toMatchObject({
-        status: "failed",
-        error: { code },
-      });
-    }
-    expect((await world.post("/dispatch", { prompt: "x" })).status).toBe(200);
   });
 });
 
@@ -185,25 +120,6 @@ describe("routing strategies", () => {
     });
     expect((await winner(world, { tier: "premium" }, "tier=premium")).name).toBe("fine");
     expect((await winner(world, { tier: "economy" }, "tier=economy")).name).toBe("cheap");
-  });
-
-  it("least_loaded takes the freest", async () => {
-    const world = await newWorld();
-    await fleet(world, { small: { concurrency: 2 }, large: { concurrency: 10 } });
-    await strategy(world, { strategy: "least_loaded" });
-    const taken: string[] = [];
-    for (let count = 0; count < 6; count += 1) taken.push((await winner(world)).name);
-    expect(taken.filter((name) => name === "small").length).toBe(1);
-  });
-
-  it("round_robin takes each in turn", async () => {
-    const world = await newWorld();
-    await fleet(world, { a: {}, b: {}, c: {} });
-    await strategy(world, { strategy: "round_robin" });
-    const taken: string[] = [];
-    for (let count = 0; count < 6; count += 1) taken.push((await winner(world)).name);
-    expect([...taken.slice(0, 3)].sort()).toEqual(["a", "b", "c"]);
-    expect(taken.slice(3)).toEqual(taken.slice(0, 3));
   });
 
   it("cheapest takes the lowest price, and unknown prices last", async () => {
@@ -281,35 +197,6 @@ describe("routing strategies", () => {
     });
   });
 
-  it("fallback with nobody on the next provider says so and tries again where somebody is", async () => {
-    const world = await newWorld();
-    await fleet(world, { a: { provider: "first" } });
-    await strategy(world, { strategy: "fallback", chain: ["first", "first", "second"] });
-    const failed = await fail(world, await dispatch(world), { code: "upstream", status: 503 });
-    expect(failed.waiting_reason).toMatch(/tried again at .*; no worker offers "second" of routing.chain$/);
-    // After a used-up quota there is nothing to try again there.
-    const spent = await fail(world, await dispatch(world), { code: "quota_exhausted", retryable: false });
-    expect((await get(world, spent)).waiting_reason).toBe(
-      '"first" failed this job, and no worker offers "second", the rest of routing.chain',
-    );
-    await strategy(world, { strategy: "score" });
-    expect(await get(world, spent)).toMatchObject({ status: "assigned", assigned_worker: "a" });
-  });
-
-  it("fallback does not go on after a failure that is final, nor for a job that names its provider", async () => {
-    const world = await newWorld();
-    await fleet(world, { a: { provider: "first" }, b: { provider: "second" } });
-    await strategy(world, { strategy: "fallback", chain: ["first", "second"] });
-    expect(await fail(world, await dispatch(world), { code: "bad_request", status: 400 })).toMatchObject({
-      status: "failed",
-    });
-    const bound = await dispatch(world, { provider: "second" });
-    expect(bound.assigned_worker).toBe("b");
-    const own = await dispatch(world, { provider: "first" });
-    const again = await fail(world, own, { code: "upstream", status: 503 });
-    expect(again).toMatchObject({ status: "pending", waiting_reason: expect.stringContaining("tried again at") });
-  });
-
   it("a paused worker and one at its concurrency are never taken, by any strategy", async () => {
     const world = await newWorld();
     await fleet(world, { full: { concurrency: 1 }, paused: {}, ok: {} });
@@ -329,24 +216,6 @@ describe("routing strategies", () => {
 });
 
 describe("the built-in echo", () => {
-  it("answers jobs for nobody in particular while no other worker is alive, and again when none is", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", { presence: { heartbeat_interval_seconds: 1, offline_after_seconds: 2 } });
-    await present(world, "stand-in", { provider: "echo", models: ["echo"], concurrency: 9 });
-    expect((await dispatch(world)).assigned_worker).toBe("stand-in");
-    await present(world, "real", { provider: "ollama", concurrency: 1 });
-    expect((await dispatch(world)).assigned_worker).toBe("real");
-    const waiting = await world.ok("POST", "/api/jobs", { prompt: "x" });
-    expect((await get(world, waiting)).status).toBe("pending");
-    // Only echo is heard of from here on.
-    await expect
-      .poll(async () => {
-        await present(world, "stand-in", { provider: "echo", models: ["echo"], concurrency: 9 });
-        return (await get(world, waiting)).assigned_worker;
-      })
-      .toBe("stand-in");
-  });
-
   it("is given what waited when the last other worker falls silent, without a word from anyone", async () => {
     const world = await newWorld();
     // The alarm looks at waiting jobs once in a heartbeat.

@@ -15,7 +15,6 @@ import {
   type World,
 } from "../../support/workerd/client.ts";
 import { mismatches, readDocument } from "../../support/workerd/document.ts";
-import { CHAT, chat, chatAnswer, fakeWorker, post } from "../../support/workerd/fake-worker.ts";
 import { signIn } from "../../support/workerd/sign-in.ts";
 
 const present = (world: World, instance = "w") =>
@@ -162,30 +161,6 @@ describe("the live socket", () => {
     expect(jobs[0].prompt_start).toBe("a".repeat(199));
   });
 
-  it("shows a request's text while it is open, and afterwards only if history may keep it", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", { front_door: { store: "none" } });
-    const worker = await fakeWorker(world);
-    const viewer = await watch(world);
-    const answering = post(world.key, CHAT, chat());
-    const { id } = await worker.nextJob();
-    const ofJob = (status: string) => (message: Body) =>
-      message.type === "job.updated" && message.job.id === id && message.job.status === status;
-    expect((await viewer.next(ofJob("assigned"))).job.prompt_start).toBe("say hello");
-    const plain = await world.ok("POST", "/api/jobs", { prompt: "kept", provider: "x" });
-    await world.ok("POST", `/api/jobs/${plain.id}/cancel`);
-    worker.complete({ id, lease: 1 }, chatAnswer("hello"));
-    await answering;
-    expect((await viewer.next(ofJob("completed"))).job.prompt_start).toBe("");
-    const later = await watch(world);
-    const { jobs } = await later.next((message) => message.type === "snapshot");
-    const texts = jobs.map((job: Body) => [job.id === id, job.prompt_start]);
-    expect(texts).toEqual([
-      [false, "kept"],
-      [true, ""],
-    ]);
-  });
-
   it.skipIf(isOnLines)(
     "shows what waits, and what happened minute by minute, and tells of both when they change",
     async () => {
@@ -217,34 +192,6 @@ describe("the live socket", () => {
       expect(again.minutes.reduce((sum: number, { created }: Body) => sum + created, 0)).toBe(2);
     },
   );
-
-  it("under load sends the latest state of each job, all of them, in at most ten frames a second", async () => {
-    const world = await newWorld();
-    await present(world);
-    const viewer = await watch(world);
-    const jobs: Body[] = (
-      await world.ok("POST", "/api/jobs/batch", { jobs: Array.from({ length: 450 }, () => ({ prompt: "x" })) })
-    ).jobs;
-    for (let at = 0; at < jobs.length; at += 50) {
-      await Promise.all(
-        jobs.slice(at, at + 50).map((job) => world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1 })),
-      );
-    }
-    const latest = () => {
-      const states = new Map<string, string>();
-      for (const message of viewer.messages)
-        if (message.type === "job.updated") states.set(message.job.id, message.job.status);
-      return states;
-    };
-    await expect.poll(() => [...latest().values()].filter((status) => status === "completed").length).toBe(450);
-    const updates = viewer.messages.filter((message) => message.type === "job.updated");
-    expect(updates.length).toBeLessThan(450 * 3);
-    for (const [index, frame] of viewer.frames.entries()) {
-      const tenth = viewer.frames[index + 10];
-      if (tenth !== undefined) expect(tenth.at - frame.at).toBeGreaterThanOrEqual(900);
-    }
-    expect(viewer.messages.map((message) => message.seq)).toEqual(viewer.messages.map((_, index) => index + 1));
-  });
 
   it.skipIf(isOnLines)("begins again with a snapshot once it can read what it could not", async () => {
     const world = await newWorld();
