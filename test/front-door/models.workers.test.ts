@@ -130,22 +130,6 @@ describe("a request for a model", () => {
     expect((await next).headers.get("x-signalbox-session")).toBe("hit");
   });
 
-  it("is 404 in the runtime's words where nobody else has it, then at once; a new list is asked again", async () => {
-    const world = await newWorld();
-    const only = await fakeWorker(world, { ...listing("only"), runtime_models: ["m2", "m3"] });
-    const answer = world.post("/v1/chat/completions", asking);
-    only.fail(await only.nextJob(), MISSING);
-    const { status, body } = await answer;
-    expect([status, body.error.message]).toEqual([404, MISSING.message]);
-    expect((await world.get("/v1/models")).body.data.map(({ id }: { id: string }) => id)).toEqual(["m3"]);
-    const again = await world.post("/v1/chat/completions", asking);
-    expect([again.status, again.body.error.code]).toEqual([404, "model_not_found"]);
-    const offer = { ...listing("only", "m2"), provider: "local", apis: APIS };
-    only.socket.send({ type: "presence", id: "news", ...offer });
-    await only.socket.next(({ type, id }) => type === "ack" && id === "news");
-    expect((await world.get("/v1/models")).body.data.map(({ id }: { id: string }) => id)).toEqual(["m2"]);
-  });
-
   it("goes to the next model of its list where nobody else has it, also the first time", async () => {
     const world = await newWorld();
     const own = await fakeWorker(world, listing("own"));

@@ -141,17 +141,6 @@ describe("a request that is not streamed", () => {
     }
   });
 
-  it("rests no worker for what its clients asked, however often its runtime refuses it", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    for (let sent = 0; sent < 11; sent += 1) {
-      const answering = post(world.key, CHAT, chat());
-      worker.fail(await worker.nextJob(), { code: "invalid_request_error", message: "bad seed", status: 400 });
-      expect((await answering).status).toBe(400);
-    }
-    expect(await world.ok("GET", "/api/workers/w1")).toMatchObject({ paused: false });
-  });
-
   it("waits in the queue for as long as it says, then tells whether nobody could or nobody had room", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world, { concurrency: 1, apis: ["chat/completions"] });
