@@ -2,7 +2,7 @@
 
 import type { BatchList, BatchResource } from "../batch.ts";
 import type { OpenAiBatch } from "../front-door/openai-batch.ts";
-import { listing, type PageQuery } from "./listing.ts";
+import { listAt, type PageQuery } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export interface NewBatch {
@@ -19,22 +19,17 @@ export const batchVerbs = (transport: Transport) => ({
   /** Answers the id of the batch, whose file is read next. */
   create: async ({ file, endpoint, window = "24h", metadata }: NewBatch, options?: CallOptions): Promise<string> => {
     const body = { input_file_id: file, endpoint, completion_window: window, metadata };
-    const made = await transport.json<OpenAiBatch>({ method: "POST", path: "/v1/batches", body, options });
+    const made = await transport.post<OpenAiBatch>("/v1/batches", body, options);
     return made.id;
   },
   list: (query: QueryOf<PageQuery> = {}, options?: CallOptions) =>
-    listing(
-      query,
-      (asked) => transport.json<BatchList>({ method: "GET", path: "/api/batches", query: asked, options }),
-      ({ batches }) => batches,
-    ),
-  get: (id: string, options?: CallOptions) =>
-    transport.json<BatchResource>({ method: "GET", path: pathOf`/api/batches/${id}`, options }),
+    listAt(transport, "/api/batches", query, ({ batches }: BatchList) => batches, options),
+  get: (id: string, options?: CallOptions) => transport.get<BatchResource>(pathOf`/api/batches/${id}`, options),
   /** What is wrong with the file of a batch that is `failed`: the first hundred faults with their lines. */
   faults: async (id: string, options?: CallOptions) => {
-    const batch = await transport.json<OpenAiBatch>({ method: "GET", path: pathOf`/v1/batches/${id}`, options });
+    const batch = await transport.get<OpenAiBatch>(pathOf`/v1/batches/${id}`, options);
     return batch.errors?.data ?? [];
   },
   cancel: (id: string, options?: CallOptions) =>
-    transport.json<BatchResource>({ method: "POST", path: pathOf`/api/batches/${id}/cancel`, options }),
+    transport.post<BatchResource>(pathOf`/api/batches/${id}/cancel`, undefined, options),
 });

@@ -11,51 +11,29 @@ import type {
   SubscriptionResource,
   SyncAnswer,
 } from "../catalog.ts";
-import { listing, type PageQuery } from "./listing.ts";
+import { listAt, type PageQuery } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export const catalogVerbs = (transport: Transport) => ({
-  providers: (options?: CallOptions) =>
-    transport.json<ProviderList>({ method: "GET", path: "/catalog/providers", options }),
-  subscriptions: (options?: CallOptions) =>
-    transport.json<SubscriptionList>({ method: "GET", path: "/catalog/subscriptions", options }),
+  providers: (options?: CallOptions) => transport.get<ProviderList>("/catalog/providers", options),
+  subscriptions: (options?: CallOptions) => transport.get<SubscriptionList>("/catalog/subscriptions", options),
   subscription: (id: string, options?: CallOptions) =>
-    transport.json<SubscriptionDetail>({ method: "GET", path: pathOf`/catalog/subscriptions/${id}`, options }),
+    transport.get<SubscriptionDetail>(pathOf`/catalog/subscriptions/${id}`, options),
   subscribe: (subscription: NewSubscriptionRequest, options?: CallOptions) =>
-    transport.json<SubscriptionResource>({
-      method: "POST",
-      path: "/catalog/subscriptions",
-      body: subscription,
-      options,
-    }),
+    transport.post<SubscriptionResource>("/catalog/subscriptions", subscription, options),
   edit: (id: string, changes: SubscriptionPatchRequest, options?: CallOptions) =>
-    transport.json<SubscriptionResource>({
-      method: "PATCH",
-      path: pathOf`/catalog/subscriptions/${id}`,
-      body: changes,
-      options,
-    }),
-  unsubscribe: (id: string, options?: CallOptions) =>
-    transport.nothing({ method: "DELETE", path: pathOf`/catalog/subscriptions/${id}`, options }),
+    transport.patch<SubscriptionResource>(pathOf`/catalog/subscriptions/${id}`, changes, options),
+  unsubscribe: (id: string, options?: CallOptions) => transport.remove(pathOf`/catalog/subscriptions/${id}`, options),
   models: (id: string, options?: CallOptions) =>
-    transport.json<ModelList>({ method: "GET", path: pathOf`/catalog/subscriptions/${id}/models`, options }),
+    transport.get<ModelList>(pathOf`/catalog/subscriptions/${id}/models`, options),
   history: (id: string, query: QueryOf<PageQuery> = {}, options?: CallOptions) =>
-    listing(
+    listAt(
+      transport,
+      pathOf`/catalog/subscriptions/${id}/history`,
       query,
-      (asked) =>
-        transport.json<CatalogHistoryList>({
-          method: "GET",
-          path: pathOf`/catalog/subscriptions/${id}/history`,
-          query: asked,
-          options,
-        }),
-      ({ history }) => history,
+      ({ history }: CatalogHistoryList) => history,
+      options,
     ),
   sync: (id: string, options?: CallOptions) =>
-    transport.json<SyncAnswer>({
-      method: "POST",
-      path: pathOf`/catalog/subscriptions/${id}/sync`,
-      body: {},
-      options,
-    }),
+    transport.post<SyncAnswer>(pathOf`/catalog/subscriptions/${id}/sync`, {}, options),
 });

@@ -5,10 +5,10 @@ import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transp
 
 export const costVerbs = (transport: Transport) => ({
   summary: (query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
-    transport.json<CostSummary>({ method: "GET", path: "/api/cost", query, options }),
+    transport.get<CostSummary>("/api/cost", options, query),
   byProvider: (query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
-    transport.json<CostByProvider>({ method: "GET", path: "/api/cost/providers", query, options }),
+    transport.get<CostByProvider>("/api/cost/providers", options, query),
   /** By provider, model, tag, key, worker, schedule or metadata.<name>. */
   by: (group: string, query: QueryOf<CostQuery> = {}, options?: CallOptions) =>
-    transport.json<CostByGroup>({ method: "GET", path: pathOf`/api/cost/by/${group}`, query, options }),
+    transport.get<CostByGroup>(pathOf`/api/cost/by/${group}`, options, query),
 });

@@ -1,7 +1,7 @@
 // Files: their records, their bytes, and links to them.
 
 import type { FileLink, FileList, FileListQuery, FileResource, NewLinkRequest } from "../file.ts";
-import { listing } from "./listing.ts";
+import { listAt } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, RawBody, type Transport } from "./transport.ts";
 
 export interface NewFileOptions extends CallOptions {
@@ -30,13 +30,8 @@ export const fileVerbs = (transport: Transport) => ({
       options,
     }),
   list: (query: QueryOf<FileListQuery> = {}, options?: CallOptions) =>
-    listing(
-      query,
-      (asked) => transport.json<FileList>({ method: "GET", path: "/api/files", query: asked, options }),
-      ({ files }) => files,
-    ),
-  get: (id: string, options?: CallOptions) =>
-    transport.json<FileResource>({ method: "GET", path: pathOf`/api/files/${id}`, options }),
+    listAt(transport, "/api/files", query, ({ files }: FileList) => files, options),
+  get: (id: string, options?: CallOptions) => transport.get<FileResource>(pathOf`/api/files/${id}`, options),
   /** The caller reads the answer's body. */
   content: (id: string, { range, ...options }: ReadFileOptions = {}) =>
     transport.response({
@@ -48,7 +43,6 @@ export const fileVerbs = (transport: Transport) => ({
     }),
   /** An address that needs no key, for an hour unless `seconds` says otherwise. */
   link: (id: string, request: NewLinkRequest = {}, options?: CallOptions) =>
-    transport.json<FileLink>({ method: "POST", path: pathOf`/api/files/${id}/link`, body: request, options }),
-  remove: (id: string, options?: CallOptions) =>
-    transport.nothing({ method: "DELETE", path: pathOf`/api/files/${id}`, options }),
+    transport.post<FileLink>(pathOf`/api/files/${id}/link`, request, options),
+  remove: (id: string, options?: CallOptions) => transport.remove(pathOf`/api/files/${id}`, options),
 });

@@ -23,7 +23,7 @@ export interface ChatOptions extends CallOptions {
 }
 
 export const frontDoorVerbs = (transport: Transport) => ({
-  models: (options?: CallOptions) => transport.json<ModelList>({ method: "GET", path: "/v1/models", options }),
+  models: (options?: CallOptions) => transport.get<ModelList>("/v1/models", options),
   /** The answer when it begins: its headers name the job and the worker. */
   chat: (request: ChatRequest, { tags, ...options }: ChatOptions = {}) =>
     transport.response({

@@ -6,7 +6,7 @@ import type { AttemptList, FailureList, FailuresQuery, QueueView } from "../jobs
 import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../jobs/job.ts";
 import type { BulkReport, BulkRequest, JobList, JobListQuery } from "../jobs/job-list.ts";
 import type { LatencyAnswer, LatencyQuery } from "../latency.ts";
-import { listing } from "./listing.ts";
+import { listAt } from "./listing.ts";
 import { reportVerbs } from "./reports.ts";
 import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
@@ -27,19 +27,15 @@ export interface StreamOptions extends CallOptions {
 
 export const jobVerbs = (transport: Transport) => {
   const list = (query: QueryOf<JobListQuery> = {}, options?: CallOptions) =>
-    listing(
-      query,
-      (asked) => transport.json<JobList>({ method: "GET", path: "/api/jobs", query: asked, options }),
-      ({ jobs }) => jobs,
-    );
+    listAt(transport, "/api/jobs", query, ({ jobs }: JobList) => jobs, options);
   const command = (verb: "cancel" | "retry") => (id: string, options?: CallOptions) =>
-    transport.json<JobResource>({ method: "POST", path: `${pathOf`/api/jobs/${id}`}/${verb}`, body: {}, options });
+    transport.post<JobResource>(`${pathOf`/api/jobs/${id}`}/${verb}`, {}, options);
   return {
     create: (job: NewJobRequest, options?: KeyedOptions) =>
-      transport.json<JobResource>({ method: "POST", path: "/api/jobs", body: job, repeats: "keyed", options }),
+      transport.post<JobResource>("/api/jobs", job, options, "keyed"),
     /** 1 to 500 jobs, all or none. */
     createMany: (jobs: readonly NewJobRequest[], options?: KeyedOptions) =>
-      transport.json<JobBatch>({ method: "POST", path: "/api/jobs/batch", body: { jobs }, repeats: "keyed", options }),
+      transport.post<JobBatch>("/api/jobs/batch", { jobs }, options, "keyed"),
     /** Gives it to the best worker now. @throws ApiProblem `no_eligible_workers` if no worker may have it. */
     dispatch: (job: NewJobRequest, { queue, ...options }: DispatchOptions = {}) =>
       transport.json<JobResource>({
@@ -52,32 +48,31 @@ export const jobVerbs = (transport: Transport) => {
       }),
     list,
     get: (id: string, { wait, ...options }: GetJobOptions = {}) =>
-      transport.json<JobResource>({ method: "GET", path: pathOf`/api/jobs/${id}`, query: { wait }, options }),
+      transport.get<JobResource>(pathOf`/api/jobs/${id}`, options, { wait }),
     edit: (id: string, changes: JobPatchRequest, options?: CallOptions) =>
-      transport.json<JobResource>({ method: "PATCH", path: pathOf`/api/jobs/${id}`, body: changes, options }),
+      transport.patch<JobResource>(pathOf`/api/jobs/${id}`, changes, options),
     cancel: command("cancel"),
     retry: command("retry"),
     /** Retries or cancels the jobs of a filter, at most 1 000 per call; repeat while `remaining` is above 0. */
     changeMany: (request: BulkRequest, options?: KeyedOptions) =>
-      transport.json<BulkReport>({ method: "POST", path: "/api/jobs/bulk", body: request, repeats: "keyed", options }),
+      transport.post<BulkReport>("/api/jobs/bulk", request, options, "keyed"),
     attempts: (id: string, options?: CallOptions) =>
-      transport.json<AttemptList>({ method: "GET", path: pathOf`/api/jobs/${id}/attempts`, options }),
+      transport.get<AttemptList>(pathOf`/api/jobs/${id}/attempts`, options),
     /** What waits, and why. */
-    queue: (options?: CallOptions) => transport.json<QueueView>({ method: "GET", path: "/api/queue", options }),
+    queue: (options?: CallOptions) => transport.get<QueueView>("/api/queue", options),
     /** What failed, by error and provider. */
     failures: (query: QueryOf<FailuresQuery> = {}, options?: CallOptions) =>
-      transport.json<FailureList>({ method: "GET", path: "/api/failures", query, options }),
+      transport.get<FailureList>("/api/failures", options, query),
     /** How long jobs wait and run, over a rolling period. */
     latency: (query: QueryOf<LatencyQuery> = {}, options?: CallOptions) =>
-      transport.json<LatencyAnswer>({ method: "GET", path: "/api/latency", query, options }),
+      transport.get<LatencyAnswer>("/api/latency", options, query),
     /** What happened to jobs, over a rolling period in even steps. */
     activity: (query: QueryOf<ActivityQuery> = {}, options?: CallOptions) =>
-      transport.json<ActivityAnswer>({ method: "GET", path: "/api/activity", query, options }),
+      transport.get<ActivityAnswer>("/api/activity", options, query),
     /** The events that explain a period: halts, pauses, changes of the config, reached budgets. */
     marks: (query: QueryOf<ActivityQuery> = {}, options?: CallOptions) =>
-      transport.json<MarkList>({ method: "GET", path: "/api/marks", query, options }),
-    events: (id: string, options?: CallOptions) =>
-      transport.json<JobEventList>({ method: "GET", path: pathOf`/api/jobs/${id}/events`, options }),
+      transport.get<MarkList>("/api/marks", options, query),
+    events: (id: string, options?: CallOptions) => transport.get<JobEventList>(pathOf`/api/jobs/${id}/events`, options),
     /** Server-sent events: the job's output while it is written. The caller reads the answer's body. */
     stream: (id: string, { lastEventId, ...options }: StreamOptions = {}) =>
       transport.response({
@@ -88,7 +83,7 @@ export const jobVerbs = (transport: Transport) => {
       }),
     /** Which worker would get such a job, and why; changes nothing. */
     explain: (query: QueryOf<ExplainQuery> = {}, options?: CallOptions) =>
-      transport.json<Explanation>({ method: "GET", path: "/dispatch/explain", query, options }),
+      transport.get<Explanation>("/dispatch/explain", options, query),
     ...reportVerbs(transport),
   };
 };

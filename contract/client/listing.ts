@@ -1,7 +1,7 @@
 // A list in pages: awaited it is the first page, iterated it is every item of every page.
 
 import { MAX_OFFSET } from "../words/values.ts";
-import type { QueryOf } from "./transport.ts";
+import type { CallOptions, QueryOf, Transport } from "./transport.ts";
 
 export interface PageQuery {
   limit: number;
@@ -55,3 +55,12 @@ export const listing = <Query extends QueryOf<PageQuery>, Page extends Paged, It
   };
   return Object.assign(first, { [Symbol.asyncIterator]: iterate });
 };
+
+/** The list that a path answers with. */
+export const listAt = <Query extends QueryOf<PageQuery>, Page extends Paged, Item>(
+  transport: Transport,
+  path: string,
+  query: Query,
+  itemsOf: (page: Page) => readonly Item[],
+  options?: CallOptions,
+): Listing<Page, Item> => listing(query, (asked) => transport.get<Page>(path, options, asked), itemsOf);

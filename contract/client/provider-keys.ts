@@ -7,8 +7,7 @@ export const providerKeyVerbs = (transport: Transport) => ({
   /** Nothing ever shows the key again. */
   set: (provider: string, key: string, options?: CallOptions) =>
     transport.nothing({ method: "PUT", path: pathOf`/api/provider-keys/${provider}`, body: { key }, options }),
-  list: (options?: CallOptions) =>
-    transport.json<ProviderKeyList>({ method: "GET", path: "/api/provider-keys", options }),
+  list: (options?: CallOptions) => transport.get<ProviderKeyList>("/api/provider-keys", options),
   remove: (provider: string, options?: CallOptions) =>
-    transport.nothing({ method: "DELETE", path: pathOf`/api/provider-keys/${provider}`, options }),
+    transport.remove(pathOf`/api/provider-keys/${provider}`, options),
 });

@@ -9,13 +9,7 @@ export const reportVerbs = (transport: Transport) => {
   const report =
     <Body>(verb: string) =>
     (id: string, body: Body, options?: CallOptions) =>
-      transport.json<JobResource>({
-        method: "POST",
-        path: `${pathOf`/api/jobs/${id}`}/${verb}`,
-        body,
-        repeats: "safe",
-        options,
-      });
+      transport.post<JobResource>(`${pathOf`/api/jobs/${id}`}/${verb}`, body, options, "safe");
   return {
     start: report<StartRequest>("start"),
     heartbeat: report<HeartbeatRequest>("heartbeat"),

@@ -10,7 +10,7 @@ import type {
   ScheduleResource,
   ScheduleRunResource,
 } from "../schedule.ts";
-import { listing, type PageQuery } from "./listing.ts";
+import { listAt, type PageQuery } from "./listing.ts";
 import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export interface PreviewOptions extends CallOptions {
@@ -20,43 +20,23 @@ export interface PreviewOptions extends CallOptions {
 
 export const scheduleVerbs = (transport: Transport) => ({
   create: (schedule: NewScheduleRequest, options?: CallOptions) =>
-    transport.json<ScheduleResource>({ method: "POST", path: "/api/schedules", body: schedule, options }),
+    transport.post<ScheduleResource>("/api/schedules", schedule, options),
   list: (query: QueryOf<ScheduleListQuery> = {}, options?: CallOptions) =>
-    listing(
-      query,
-      (asked) => transport.json<ScheduleList>({ method: "GET", path: "/api/schedules", query: asked, options }),
-      ({ schedules }) => schedules,
-    ),
+    listAt(transport, "/api/schedules", query, ({ schedules }: ScheduleList) => schedules, options),
   get: (name: string, { preview, ...options }: PreviewOptions = {}) =>
-    transport.json<ScheduleResource>({
-      method: "GET",
-      path: pathOf`/api/schedules/${name}`,
-      query: { preview },
-      options,
-    }),
+    transport.get<ScheduleResource>(pathOf`/api/schedules/${name}`, options, { preview }),
   edit: (name: string, changes: PatchScheduleRequest, options?: CallOptions) =>
-    transport.json<ScheduleResource>({ method: "PUT", path: pathOf`/api/schedules/${name}`, body: changes, options }),
-  remove: (name: string, options?: CallOptions) =>
-    transport.nothing({ method: "DELETE", path: pathOf`/api/schedules/${name}`, options }),
+    transport.put<ScheduleResource>(pathOf`/api/schedules/${name}`, changes, options),
+  remove: (name: string, options?: CallOptions) => transport.remove(pathOf`/api/schedules/${name}`, options),
   run: (name: string, options?: KeyedOptions) =>
-    transport.json<ScheduleRunResource>({
-      method: "POST",
-      path: pathOf`/api/schedules/${name}/run`,
-      body: {},
-      repeats: "keyed",
-      options,
-    }),
+    transport.post<ScheduleRunResource>(pathOf`/api/schedules/${name}/run`, {}, options, "keyed"),
   history: (name: string, query: QueryOf<PageQuery> = {}, options?: CallOptions) =>
-    listing(
+    listAt(
+      transport,
+      pathOf`/api/schedules/${name}/history`,
       query,
-      (asked) =>
-        transport.json<ScheduleHistory>({
-          method: "GET",
-          path: pathOf`/api/schedules/${name}/history`,
-          query: asked,
-          options,
-        }),
-      ({ history }) => history,
+      ({ history }: ScheduleHistory) => history,
+      options,
     ),
   /** When a schedule would run, without creating it. */
   preview: (schedule: NewScheduleRequest, { preview, ...options }: PreviewOptions = {}) =>

@@ -10,11 +10,10 @@ export interface Health {
 }
 
 export const serviceVerbs = (transport: Transport) => ({
-  health: (options?: CallOptions) => transport.json<Health>({ method: "GET", path: "/health", options }),
+  health: (options?: CallOptions) => transport.get<Health>("/health", options),
   /** Prometheus text. */
   metrics: (options?: CallOptions) => transport.text({ method: "GET", path: "/metrics", options }),
-  openapi: (options?: CallOptions) =>
-    transport.json<Record<string, unknown>>({ method: "GET", path: "/openapi.json", options }),
+  openapi: (options?: CallOptions) => transport.get<Record<string, unknown>>("/openapi.json", options),
   /** The API reference as HTML: its index, or the hits of a search (`q`). */
   docs: (query: { q?: string } = {}, options?: CallOptions) =>
     transport.text({ method: "GET", path: "/docs", query, options }),

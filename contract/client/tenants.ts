@@ -30,28 +30,21 @@ export interface MovedFileOptions extends CallOptions {
 
 export const tenantVerbs = (transport: Transport) => ({
   create: (tenant: NewTenantRequest, options?: CallOptions) =>
-    transport.json<NewTenantAnswer>({ method: "POST", path: "/admin/tenants", body: tenant, options }),
-  list: (options?: CallOptions) => transport.json<TenantList>({ method: "GET", path: "/admin/tenants", options }),
+    transport.post<NewTenantAnswer>("/admin/tenants", tenant, options),
+  list: (options?: CallOptions) => transport.get<TenantList>("/admin/tenants", options),
   /** What it may store. */
   edit: (tenant: string, changes: TenantPatch, options?: CallOptions) =>
-    transport.json<TenantBound>({ method: "PATCH", path: pathOf`/admin/tenants/${tenant}`, body: changes, options }),
+    transport.patch<TenantBound>(pathOf`/admin/tenants/${tenant}`, changes, options),
   /** A new admin key of the tenant, for when the others are lost. */
   createKey: (tenant: string, key: NewAdminKeyRequest, options?: CallOptions) =>
-    transport.json<KeyAnswer>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/keys`, body: key, options }),
+    transport.post<KeyAnswer>(pathOf`/admin/tenants/${tenant}/keys`, key, options),
   /** Stops the tenant for its move; returns what there is to copy. */
   leave: (tenant: string, to: string, options?: CallOptions) =>
-    transport.json<MoveAnswer>({
-      method: "POST",
-      path: pathOf`/admin/tenants/${tenant}/move`,
-      body: { to },
-      repeats: "safe",
-      options,
-    }),
+    transport.post<MoveAnswer>(pathOf`/admin/tenants/${tenant}/move`, { to }, options, "safe"),
   /** Cancels its move, until it has left. */
-  stay: (tenant: string, options?: CallOptions) =>
-    transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}/move`, options }),
+  stay: (tenant: string, options?: CallOptions) => transport.remove(pathOf`/admin/tenants/${tenant}/move`, options),
   readRows: (tenant: string, query: RowsQuery, options?: CallOptions) =>
-    transport.json<RowsPart>({ method: "GET", path: pathOf`/admin/tenants/${tenant}/rows`, query, options }),
+    transport.get<RowsPart>(pathOf`/admin/tenants/${tenant}/rows`, options, query),
   writeRows: (tenant: string, part: RowsPart, options?: CallOptions) =>
     transport.nothing({
       method: "POST",
@@ -62,7 +55,7 @@ export const tenantVerbs = (transport: Transport) => ({
     }),
   /** The digest of a part, to compare both ends. */
   digestRows: (tenant: string, query: RowsQuery, options?: CallOptions) =>
-    transport.json<RowsDigest>({ method: "GET", path: pathOf`/admin/tenants/${tenant}/rows/digest`, query, options }),
+    transport.get<RowsDigest>(pathOf`/admin/tenants/${tenant}/rows/digest`, options, query),
   /** The bytes of one of its files, or of what a batch made of it, as the answer's body. */
   readFile: (tenant: string, id: string, query: MovedFileQuery = {}, options?: CallOptions) =>
     transport.response({
@@ -83,34 +76,16 @@ export const tenantVerbs = (transport: Transport) => ({
     }),
   /** A step of its history's move to another database of the deployment: repeated with `next` until that is null. */
   moveHistory: (tenant: string, request: HistoryMoveRequest, options?: CallOptions) =>
-    transport.json<HistoryMoveAnswer>({
-      method: "POST",
-      path: pathOf`/admin/tenants/${tenant}/database`,
-      body: request,
-      repeats: "safe",
-      options,
-    }),
+    transport.post<HistoryMoveAnswer>(pathOf`/admin/tenants/${tenant}/database`, request, options, "safe"),
   cancelHistoryMove: (tenant: string, options?: CallOptions) =>
-    transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}/database`, options }),
+    transport.remove(pathOf`/admin/tenants/${tenant}/database`, options),
   /** Everything has arrived: from now on its callers get the new address. */
   left: (tenant: string, options?: CallOptions) =>
     transport.nothing({ method: "POST", path: pathOf`/admin/tenants/${tenant}/left`, repeats: "safe", options }),
   arrive: (tenant: string, arrival: ArrivalRequest, options?: CallOptions) =>
-    transport.json<MovingTenant>({
-      method: "POST",
-      path: pathOf`/admin/tenants/${tenant}/arrive`,
-      body: arrival,
-      repeats: "safe",
-      options,
-    }),
+    transport.post<MovingTenant>(pathOf`/admin/tenants/${tenant}/arrive`, arrival, options, "safe"),
   arrived: (tenant: string, options?: CallOptions) =>
-    transport.json<MovingTenant>({
-      method: "POST",
-      path: pathOf`/admin/tenants/${tenant}/arrived`,
-      repeats: "safe",
-      options,
-    }),
+    transport.post<MovingTenant>(pathOf`/admin/tenants/${tenant}/arrived`, undefined, options, "safe"),
   /** Its keys and sockets end at once, its data is deleted. */
-  remove: (tenant: string, options?: CallOptions) =>
-    transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}`, options }),
+  remove: (tenant: string, options?: CallOptions) => transport.remove(pathOf`/admin/tenants/${tenant}`, options),
 });

@@ -245,6 +245,26 @@ export class Transport {
     }
   }
 
+  get<Answer>(path: string, options?: CallOptions, query?: Query): Promise<Answer> {
+    return this.json({ method: "GET", path, query, options });
+  }
+
+  post<Answer>(path: string, body: unknown, options?: KeyedOptions, repeats?: Call["repeats"]): Promise<Answer> {
+    return this.json({ method: "POST", path, body, options, ...(repeats && { repeats }) });
+  }
+
+  put<Answer>(path: string, body: unknown, options?: CallOptions): Promise<Answer> {
+    return this.json({ method: "PUT", path, body, options });
+  }
+
+  patch<Answer>(path: string, body: unknown, options?: CallOptions): Promise<Answer> {
+    return this.json({ method: "PATCH", path, body, options });
+  }
+
+  remove(path: string, options?: CallOptions): Promise<void> {
+    return this.nothing({ method: "DELETE", path, options });
+  }
+
   async json<Answer>(call: Call): Promise<Answer> {
     return (await this.jsonWithTag<Answer>(call)).content;
   }

@@ -16,7 +16,7 @@ import type {
   WorkerResource,
 } from "../fleet/worker.ts";
 import type { WorkerActivity } from "../fleet/worker-activity.ts";
-import { listing } from "./listing.ts";
+import { listAt } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
 export interface ClaimOptions extends CallOptions {
@@ -26,56 +26,28 @@ export interface ClaimOptions extends CallOptions {
 
 export const workerVerbs = (transport: Transport) => ({
   list: (query: QueryOf<WorkerListQuery> = {}, options?: CallOptions) =>
-    listing(
-      query,
-      (asked) => transport.json<WorkerList>({ method: "GET", path: "/api/workers", query: asked, options }),
-      ({ workers }) => workers,
-    ),
+    listAt(transport, "/api/workers", query, ({ workers }: WorkerList) => workers, options),
   /** The whole fleet, a few columns for each worker. */
   grid: (query: QueryOf<FleetGridQuery> = {}, options?: CallOptions) =>
-    transport.json<FleetGrid>({ method: "GET", path: "/api/fleet", query, options }),
+    transport.get<FleetGrid>("/api/fleet", options, query),
   /** What it did, over a rolling period in even steps. */
   activity: (instance: string, query: QueryOf<ActivityQuery> = {}, options?: CallOptions) =>
-    transport.json<WorkerActivity>({
-      method: "GET",
-      path: `${pathOf`/api/workers/${instance}`}/activity`,
-      query,
-      options,
-    }),
+    transport.get<WorkerActivity>(`${pathOf`/api/workers/${instance}`}/activity`, options, query),
   /** Those that are not offline. */
-  present: (options?: CallOptions) => transport.json<PresenceList>({ method: "GET", path: "/presence", options }),
+  present: (options?: CallOptions) => transport.get<PresenceList>("/presence", options),
   get: (instance: string, options?: CallOptions) =>
-    transport.json<WorkerDetail>({ method: "GET", path: pathOf`/api/workers/${instance}`, options }),
+    transport.get<WorkerDetail>(pathOf`/api/workers/${instance}`, options),
   pause: (instance: string, pause: PauseRequest = {}, options?: CallOptions) =>
-    transport.json<WorkerResource>({
-      method: "POST",
-      path: pathOf`/api/workers/${instance}/pause`,
-      body: pause,
-      repeats: "safe",
-      options,
-    }),
+    transport.post<WorkerResource>(pathOf`/api/workers/${instance}/pause`, pause, options, "safe"),
   resume: (instance: string, options?: CallOptions) =>
-    transport.json<WorkerResource>({
-      method: "POST",
-      path: pathOf`/api/workers/${instance}/resume`,
-      body: {},
-      repeats: "safe",
-      options,
-    }),
+    transport.post<WorkerResource>(pathOf`/api/workers/${instance}/resume`, {}, options, "safe"),
   /** Outside its hours it gets no new jobs; null removes them. */
   setHours: (instance: string, hours: HoursRequest, options?: CallOptions) =>
-    transport.json<WorkerResource>({
-      method: "PUT",
-      path: pathOf`/api/workers/${instance}/hours`,
-      body: hours,
-      repeats: "safe",
-      options,
-    }),
+    transport.put<WorkerResource>(pathOf`/api/workers/${instance}/hours`, hours, options),
   /** Only an offline worker can be deleted. */
-  forget: (instance: string, options?: CallOptions) =>
-    transport.nothing({ method: "DELETE", path: pathOf`/api/workers/${instance}`, options }),
+  forget: (instance: string, options?: CallOptions) => transport.remove(pathOf`/api/workers/${instance}`, options),
   report: (presence: PresenceRequest, options?: CallOptions) =>
-    transport.json<PresenceAnswer>({ method: "POST", path: "/presence", body: presence, repeats: "safe", options }),
+    transport.post<PresenceAnswer>("/presence", presence, options, "safe"),
   claim: (instance: string, claim: ClaimRequest = {}, { wait, ...options }: ClaimOptions = {}) =>
     transport.json<ClaimAnswer>({
       method: "POST",
