@@ -1,10 +1,8 @@
 // `npm run bench`: how fast Signalbox is, relative to a minimal object in the same run on the same machine. Prints a
 // table and one JSON line. Times are never asserted: machines differ, ratios differ less. Usage: npm run bench [--
-// --quick | --full] [--warm <seconds>] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>] [--only
-// hostile --heap <MiB> --attack <words of its name>] [--only dashboard --kept <folder>]
+// --quick | --full] [--warm <seconds>] [--only <part,…>] [--only soak --soak-minutes <minutes>] [--only hostile --heap
+// <MiB> --attack <words of its name>] [--only dashboard --kept <folder>]
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import path from "node:path";
@@ -13,7 +11,6 @@ import { dashboard } from "./extra-parts/dashboard.ts";
 import { flood } from "./extra-parts/flood.ts";
 import { growth } from "./extra-parts/growth.ts";
 import { hostile } from "./extra-parts/hostile.ts";
-import { object } from "./extra-parts/object.ts";
 import { processes } from "./extra-parts/processes.ts";
 import { profile } from "./extra-parts/profile.ts";
 import { soak } from "./extra-parts/soak.ts";
@@ -81,7 +78,6 @@ const EXTRA_PARTS: Readonly<Record<string, Measurement>> = {
   flood,
   growth,
   hostile,
-  object,
   processes,
   profile,
   soak,
@@ -130,7 +126,6 @@ function readFlags() {
     options: {
       quick: { type: "boolean", default: false },
       full: { type: "boolean", default: false },
-      catalog: { type: "boolean", default: false },
       only: { type: "string", default: "" },
       warm: { type: "string", default: WARM_SECONDS },
       heap: { type: "string" },
@@ -151,17 +146,11 @@ function readFlags() {
     scale: values.quick ? "quick" : values.full ? "full" : "usual",
     parts,
     warmMs: Number(values.warm) * 1000,
-    runsCatalog: values.catalog,
     soakMinutes: Number(values["soak-minutes"]),
     hostileArgs: values.heap === undefined ? [] : ["--heap", values.heap],
     attack: values.attack,
     keptIn: values.kept === undefined ? null : path.resolve(values.kept),
   } as const;
-}
-
-async function runCatalog(): Promise<void> {
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, "catalog/catalog.ts")], { stdio: "inherit" });
-  await once(child, "exit");
 }
 
 /** A part that fails costs only its own figures; the run then ends with exit code 1. */
@@ -175,7 +164,7 @@ async function attempt(name: string, part: Measurement, bench: Bench): Promise<v
 }
 
 async function main(): Promise<void> {
-  const { scale, parts, warmMs, runsCatalog, soakMinutes, hostileArgs, attack, keptIn } = readFlags();
+  const { scale, parts, warmMs, soakMinutes, hostileArgs, attack, keptIn } = readFlags();
   const folder = mkdtempSync(path.join(tmpdir(), "signalbox-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
@@ -206,7 +195,6 @@ async function main(): Promise<void> {
   } finally {
     await Promise.all([floor.stop(), signalbox.stop()]);
   }
-  if (runsCatalog) await runCatalog();
   console.log(table(bench.figures));
   const machine = { scale, node: process.version, cpu: cpus()[0]?.model ?? "", cores: cpus().length };
   console.log(jsonLine(machine, bench.figures));

@@ -24,5 +24,5 @@ export const USAGE = {
   "scripts/pictures.ts":
     "npm run pictures [-- --minutes <n>]\n\nTakes the documents' pictures of the dashboard, from a server that it starts and fills. Needs Chromium.",
   "bench/main.ts":
-    "npm run bench [-- --quick | --full] [--warm <seconds>] [--only <part,…>] [--catalog] [--soak-minutes <n>]\n\nRuns the benchmarks; prints a table and one JSON line.",
+    "npm run bench [-- --quick | --full] [--warm <seconds>] [--only <part,…>] [--soak-minutes <n>]\n\nRuns the benchmarks; prints a table and one JSON line.",
 };

@@ -126,12 +126,6 @@ export const TOOLS_ROOMS: readonly Room[] = [
   },
   { places: ["bench/measure"], may: [], packages: ["node:", "ws"] },
   { places: ["bench"], may: ["bench/measure", "contract/*"], packages: ["node:", "ws"] },
-  // It measures the catalog's sync alone.
-  {
-    places: ["bench/catalog"],
-    may: ["domain/*", "src/catalog/vault", "src/catalog"],
-    packages: ["esbuild", "miniflare", "node:"],
-  },
   { places: ["bench/streams"], may: ["bench"], packages: ["node:"] },
   { places: ["bench/viewers"], may: ["domain/*", "contract/*", "bench"], packages: ["node:", "ws"] },
   { places: ["bench/history"], may: ["bench"], packages: ["node:"] },
@@ -142,11 +136,6 @@ export const TOOLS_ROOMS: readonly Room[] = [
   },
   { places: ["bench/floor"], may: ["bench", "bench/measure"], packages: ["cloudflare:workers", "esbuild", "node:"] },
   { places: ["bench/peers"], may: ["bench", "bench/measure"], packages: ["bullmq", "node:", "pg-boss"] },
-  {
-    places: ["bench/object"],
-    may: ["contract/*", "durable-objects/sockets", "bench"],
-    packages: ["node:"],
-  },
   { places: ["bench/library"], may: ["bench", "bench/peers", "sdk", "worker/serve"], packages: [] },
   { places: ["bench/hostile"], may: ["contract/*", "bench"], packages: ["node:", "ws"] },
   { places: ["bench/dashboard"], may: ["contract/*", "bench"], packages: ["playwright-core"] },
