@@ -5,7 +5,7 @@ import { once } from "node:events";
 import WebSocket from "ws";
 import type { Tenant } from "./signalbox.ts";
 
-export const PING = "ping";
+const PING = "ping";
 const PROVIDER = "beating";
 const CONNECTING_AT_A_TIME = 128;
 

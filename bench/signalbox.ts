@@ -94,7 +94,7 @@ export const drainHistory = async (tenant: Tenant): Promise<number> => {
   return performance.now() - startedAt;
 };
 
-export const instanceOf = (index: number): string => `worker-${index}`;
+const instanceOf = (index: number): string => `worker-${index}`;
 
 /** Jobs for socket workers ask for this tag, so that other registered workers stay idle. */
 export const SOCKET_TAG = "socket";

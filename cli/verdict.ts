@@ -2,7 +2,7 @@
 
 import type { Output } from "./output.ts";
 
-export type Verdict = "good" | "warning" | "bad";
+type Verdict = "good" | "warning" | "bad";
 
 const SIGN: Readonly<Record<Verdict, string>> = { good: "ok", warning: "look", bad: "WRONG" };
 

@@ -25,16 +25,16 @@ export const DEFAULT_WEIGHTS: Weights = {
 };
 
 export const BUDGET_ACTIONS = ["reject", "killswitch"] as const;
-export type BudgetAction = (typeof BUDGET_ACTIONS)[number];
+type BudgetAction = (typeof BUDGET_ACTIONS)[number];
 
-export interface RateLimit {
+interface RateLimit {
   readonly maxConcurrent: number | null;
   readonly retryAfterMs: number;
   readonly maxRetries: number;
 }
 
 export const EDGE_MODES = ["fallback", "peer"] as const;
-export type EdgeMode = (typeof EDGE_MODES)[number];
+type EdgeMode = (typeof EDGE_MODES)[number];
 
 /** How the coordinator calls a provider itself (`durable-objects/operations/fleet/edge-workers.ts`). */
 export interface EdgeConfig {
@@ -59,7 +59,7 @@ export interface ProviderConfig {
 }
 
 /** What batches leave to other work. */
-export interface BatchesConfig {
+interface BatchesConfig {
   /** Of a worker with more than one place, so many are not given to lines. */
   readonly keepFree: number;
   /** A worker gets no line within this after other work. */
@@ -107,7 +107,7 @@ export interface Config {
   readonly fairness: Fairness;
 }
 
-export interface CapacityConfig {
+interface CapacityConfig {
   /** How long jobs wait before capacity is wanted. */
   readonly afterMs: number;
   /** How long a worker is without work before webhooks are told. */

@@ -16,16 +16,14 @@ import { untilSent } from "./session/backoff.ts";
 import { mayPass, problemDetail, type SessionSettings } from "./session/session.ts";
 
 /** A file of a job, with a link that lasts as long as the job may. */
-export type LeasedFile = LeasedJob["files"][number];
+type LeasedFile = LeasedJob["files"][number];
 /** The same on this machine's disk. */
 export type ReceivedFile = Omit<LeasedFile, "url"> & { path: string };
 
 /** A path on the disk, or the bytes, whole or in pieces. */
 export type FileBytes = string | Uint8Array | AsyncIterable<Uint8Array>;
 
-export type FileSent =
-  | { ok: true; file: { name: string } & Record<string, unknown> }
-  | { ok: false; error: JobFailure };
+type FileSent = { ok: true; file: { name: string } & Record<string, unknown> } | { ok: false; error: JobFailure };
 
 /** Where a job's outputs go. */
 export type JobFiles = {

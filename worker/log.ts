@@ -6,7 +6,7 @@ import { printable } from "../contract/text/printable.ts";
 import { configureLog, type LogLevel, type LogSettings, log } from "../log/log.ts";
 
 /** What a line is about, for who reads it by a program. */
-export interface WorkerFacts {
+interface WorkerFacts {
   readonly event: string;
   readonly level?: LogLevel;
   readonly job_id?: string;

@@ -10,7 +10,7 @@ export const BATCH_MODEL = "bench-model";
 const LINE_CHARS = 900;
 const NO_RETRIES = { maxRetries: 0, timeout: 3_600_000 };
 
-export interface Answered {
+interface Answered {
   readonly name: string;
   /** False: it stands there without an answer. */
   readonly isAnswered: boolean;

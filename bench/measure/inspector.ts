@@ -4,7 +4,7 @@ import { once } from "node:events";
 import WebSocket from "ws";
 import type { Bundle } from "./bundle.ts";
 
-export interface ProfileNode {
+interface ProfileNode {
   id: number;
   callFrame: { functionName: string; url: string; lineNumber: number; columnNumber: number };
   children?: number[];

@@ -3,7 +3,7 @@
 import { Agent, request } from "node:http";
 import { MODEL, type Said } from "./streaming-runtime.ts";
 
-export interface Heard {
+interface Heard {
   readonly firstMs: number;
   readonly isWhole: boolean;
 }

@@ -47,7 +47,7 @@ const Note = ({ job }: { job: LiveJob }) => {
   return <span class="row-note">{NOTHING}</span>;
 };
 
-export interface Selection {
+interface Selection {
   readonly has: (id: string) => boolean;
   readonly toggle: (id: string) => void;
 }

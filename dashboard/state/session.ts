@@ -12,7 +12,7 @@ export type Session = SessionAnswer | null;
 /** undefined: not known yet; null: not signed in. */
 export const session = signal<Session | undefined>(undefined);
 /** Who is signed in; as long as it stays the same, so may the page. */
-export const user = computed(() => {
+const user = computed(() => {
   const who = session.value;
   return who ? `${who.tenant}/${who.person?.id ?? who.name}/${who.role}` : who;
 });

@@ -21,7 +21,7 @@ export const BATCH_STATUSES = [
   "cancelling",
   "cancelled",
 ] as const;
-export type BatchStatus = (typeof BATCH_STATUSES)[number];
+type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 /** How a batch that was begun ends. */
 export type BatchEnding = "completed" | "expired" | "cancelled";
@@ -106,7 +106,7 @@ export interface BatchRecord {
 }
 
 /** Counts of the minute that began at `startedAt`, and of the ones before it, the newest first. */
-export interface Pace {
+interface Pace {
   readonly startedAt: number;
   readonly counts: readonly number[];
 }

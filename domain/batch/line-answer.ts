@@ -4,7 +4,7 @@
 import type { Json } from "../words/json.ts";
 
 /** `completed`: in the output file; everything else is in the error file. */
-export type LineState = "completed" | "failed" | "cancelled" | "expired";
+type LineState = "completed" | "failed" | "cancelled" | "expired";
 
 export interface LineAnswer {
   readonly line: number;

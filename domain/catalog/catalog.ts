@@ -10,7 +10,7 @@ import { type ModelPrice, type ProviderPricing, readPrice } from "./catalog-pric
 export type ProviderAuth = { header: string; ref: string };
 
 export const API_DIALECTS = ["openai", "anthropic"] as const;
-export type ApiDialect = (typeof API_DIALECTS)[number];
+type ApiDialect = (typeof API_DIALECTS)[number];
 
 /** Where and how the coordinator calls the provider's models itself. */
 export type ProviderApi = {

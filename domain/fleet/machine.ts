@@ -6,7 +6,7 @@ import { digestOf, type ModelSet, modelSetOf, utf8Length } from "./model-set.ts"
 export const MODEL_ACTIONS = ["pull", "load", "unload", "delete"] as const;
 export type ModelAction = (typeof MODEL_ACTIONS)[number];
 
-export interface Gpu {
+interface Gpu {
   readonly name: string;
   readonly totalMb: number;
   readonly usedMb: number;
@@ -20,13 +20,13 @@ export interface Hardware {
   readonly ramFreeMb: number;
 }
 
-export interface LoadedModel {
+interface LoadedModel {
   readonly model: string;
   readonly vramMb: number | null;
   readonly expiresAt: number | null;
 }
 
-export interface ModelOnDisk {
+interface ModelOnDisk {
   readonly model: string;
   readonly bytes: number;
 }

@@ -8,7 +8,7 @@ import { err, ok, type Result } from "../words/result.ts";
 import type { ModelAction } from "./machine.ts";
 
 export const MODEL_TASK_STATUSES = ["queued", "running", "done", "failed", "cancelled"] as const;
-export type ModelTaskStatus = (typeof MODEL_TASK_STATUSES)[number];
+type ModelTaskStatus = (typeof MODEL_TASK_STATUSES)[number];
 
 export interface TaskProgress {
   readonly completedBytes: number | null;

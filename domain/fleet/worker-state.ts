@@ -102,7 +102,7 @@ export const newestFirst = <One extends Known>(workers: readonly One[]): One[] =
 export const inOrder = (views: readonly WorkerView[], sort: WorkerSort): WorkerView[] =>
   [...views].sort((one, other) => ORDERS[sort](one, other) || ORDERS.instance(one, other));
 
-export interface FleetGroup {
+interface FleetGroup {
   readonly value: string;
   workers: number;
   places: number;

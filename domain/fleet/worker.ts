@@ -63,7 +63,7 @@ export interface Outcome {
   readonly at: number;
 }
 
-export interface Trial {
+interface Trial {
   /** Why it rests if the trial fails. */
   readonly why: string;
   /** Until then the answer is waited for. */

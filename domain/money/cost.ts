@@ -13,7 +13,7 @@ export const mayCost = (provider: string, pricing: Readonly<Record<string, Price
   return !isLocalProvider(provider) && !Object.hasOwn(pricing, "*");
 };
 
-export type CostSource = "reported" | "config" | "catalog" | "table" | "estimate" | "local" | "unknown";
+type CostSource = "reported" | "config" | "catalog" | "table" | "estimate" | "local" | "unknown";
 
 export interface AttemptCost {
   readonly costNanoUsd: number | null;

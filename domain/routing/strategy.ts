@@ -5,7 +5,7 @@ import type { Strategy } from "../config.ts";
 import type { Member } from "../fleet/fleet.ts";
 
 /** What a rank may depend on. */
-export interface RankFacts {
+interface RankFacts {
   readonly asked: { readonly provider: string | null; readonly model: string | null };
   readonly chain: readonly string[];
   readonly priceOf: (provider: string, model: string | null) => number | null;

@@ -13,10 +13,7 @@ import type { Overlap, ScheduleStatus } from "./schedule-status.ts";
 import { dueRuns, nextDueAt, type Timing } from "./timing.ts";
 
 /** What a schedule's jobs ask for. */
-export type ScheduledRequest = Pick<
-  NewJob,
-  "prompt" | "input" | "provider" | "model" | "priority" | "tier" | "tags"
-> & {
+type ScheduledRequest = Pick<NewJob, "prompt" | "input" | "provider" | "model" | "priority" | "tier" | "tags"> & {
   readonly files: readonly string[];
   /** false: its jobs do not go to a provider that the coordinator calls itself. */
   readonly edge: boolean;
@@ -44,7 +41,7 @@ type Editable = Omit<Schedule, "name" | "nextRunAt" | "lastRunAt" | "anchorAt" |
 
 export type NewSchedule = Pick<Schedule, "name" | "prompt"> & Optional<Editable>;
 export type SchedulePatch = Optional<Editable>;
-export type TimingFields = Pick<Schedule, "cron" | "interval" | "timezone">;
+type TimingFields = Pick<Schedule, "cron" | "interval" | "timezone">;
 
 /** How one run was decided. `scheduledFor` is unique among a schedule's due runs. */
 export type RunPlan = {

@@ -3,7 +3,7 @@
 // and its close comes last.
 
 /** `text`: null for a frame that is not text. */
-export interface SharedText {
+interface SharedText {
   readonly text: string | null;
   readonly sockets: readonly number[];
 }

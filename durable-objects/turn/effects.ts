@@ -47,7 +47,7 @@ export interface Effects {
 }
 
 /** `error`: how the reader's stream ends; null if the job continues with another attempt. */
-export interface StreamCut {
+interface StreamCut {
   readonly instance: string;
   readonly jobId: string;
   readonly lease: number;

@@ -14,7 +14,7 @@ export type Method = "get" | "post" | "put" | "patch" | "delete";
  */
 export type Needs = "none" | "root" | Permission;
 
-export interface Answer {
+interface Answer {
   readonly description: string;
   readonly schema?: z.ZodType;
   readonly media?: readonly string[];

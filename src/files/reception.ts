@@ -36,7 +36,7 @@ export interface Arriving {
 }
 
 /** What is known of bytes that have arrived. */
-export interface Arrived {
+interface Arrived {
   readonly id: string;
   readonly bytes: number;
   readonly sha256: string;

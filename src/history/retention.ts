@@ -19,7 +19,7 @@ const STEP_COST: Cost = { queries: OF_A_JOB.length + 3, requests: OF_A_JOB.lengt
 /** The same where jobs go to the archive: what is read of them, their part's row, and its bytes written and read. */
 const ARCHIVE_COST: Cost = { queries: OF_A_JOB.length + 9, requests: OF_A_JOB.length + 13 };
 
-export interface Gone {
+interface Gone {
   readonly pruned: Pruned;
   /** What the archive got. */
   readonly archivedBytes: number;

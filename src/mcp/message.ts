@@ -26,7 +26,7 @@ export const CODES = {
   unsupportedVersion: -32022,
 } as const;
 
-export type MessageId = string | number;
+type MessageId = string | number;
 
 export interface RpcError {
   readonly code: number;

@@ -15,7 +15,7 @@ import { ACME_KEY, type Answer, acme, json, modelRows } from "./fake-provider.ts
 export const ANA: Actor = { keyId: "k1", name: "ana" };
 const NOON = Date.UTC(2026, 10, 21, 12);
 
-export interface AuditLine {
+interface AuditLine {
   readonly tenant: string;
   readonly action: string;
   readonly actor: string;

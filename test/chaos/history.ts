@@ -38,7 +38,7 @@ export type Entry =
   | { readonly kind: "halt"; readonly answeredAt: number; readonly clearedAt: number }
   | { readonly kind: "broken"; readonly call: string; readonly status: number; readonly body: string };
 
-export type Seen = Pick<JobResource, "status" | "lease" | "prompt">;
+type Seen = Pick<JobResource, "status" | "lease" | "prompt">;
 export type EntryOf<Kind extends Entry["kind"]> = Extract<Entry, { kind: Kind }>;
 
 export class History {

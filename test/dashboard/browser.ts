@@ -37,7 +37,7 @@ export const lacksBrowser = (): boolean => {
   return true;
 };
 
-export interface Watched {
+interface Watched {
   readonly page: Page;
   /** Faults so far: console errors, exceptions, requests to other origins. */
   readonly faults: () => string[];

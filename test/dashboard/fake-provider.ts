@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-export interface ListedModel {
+interface ListedModel {
   readonly id: string;
   /** Dollars per million tokens. */
   readonly in?: number;

@@ -47,7 +47,7 @@ export interface OpenApi {
 }
 
 /** Which keys may call: none is needed, the root key, or one of these roles. */
-export type Access = "none" | "root" | readonly string[];
+type Access = "none" | "root" | readonly string[];
 
 export interface Operation {
   /** `POST /api/jobs/{id}/retry` */

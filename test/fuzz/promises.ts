@@ -96,5 +96,3 @@ export const makePromises = (document: OpenApi, docsPage: string) => {
 
   return { requireCommon, requireDocumented, requireProblem };
 };
-
-export type Promises = ReturnType<typeof makePromises>;

@@ -21,7 +21,7 @@ export interface Read {
 }
 
 /** A lease given before the recording ended. */
-export interface Lease {
+interface Lease {
   readonly job: string;
   readonly lease: number;
 }

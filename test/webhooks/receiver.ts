@@ -3,13 +3,13 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-export interface Received {
+interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-export interface Told {
+interface Told {
   readonly type: string;
   readonly timestamp: string;
   readonly data: Record<string, unknown>;

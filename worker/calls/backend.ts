@@ -13,7 +13,7 @@ export type Answering = Pick<
   "signal" | "emit" | "traceparent" | "isPassedOn" | "isRead" | "store" | "openFile"
 >;
 
-export type ClientRequest = {
+type ClientRequest = {
   api: Api;
   body: JsonObject;
   headers: Readonly<Record<string, string>>;

@@ -30,7 +30,7 @@ export type Ending =
  * Trying again cannot help. `isForeign`: the words of no coordinator, so of a wrong address; but between a worker and the
  * coordinator that it had, it is a login page of the network or a gateway, which passes.
  */
-export type Refused = { kind: "refused"; reason: string; isForeign: boolean };
+type Refused = { kind: "refused"; reason: string; isForeign: boolean };
 
 export type Opened =
   | { ok: true; session: Session }

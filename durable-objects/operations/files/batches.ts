@@ -169,7 +169,7 @@ const providersOfLines = (turn: Turn): string | null => {
   return waits.length === 0 ? null : waits.map(([provider, { untilAt }]) => backsOff(provider, untilAt)).join("; ");
 };
 
-export const tell = (turn: Turn, batch: BatchRecord): BatchFacts => {
+const tell = (turn: Turn, batch: BatchRecord): BatchFacts => {
   const isOver = isEnded(batch) || batch.ending !== null;
   const running = isOver ? 0 : (turn.memory.batchWork.ofBatch.get(batch.id) ?? 0);
   const waiting = isOver ? 0 : openLines(batch) + unfedLines(batch) - running;

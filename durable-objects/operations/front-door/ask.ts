@@ -86,7 +86,7 @@ export interface DoorAnswer {
 }
 
 /** The parts of the config that the edge uses. */
-export interface DoorSettings {
+interface DoorSettings {
   readonly commitAfterMs: number;
   readonly keepAliveMs: number;
 }

@@ -18,7 +18,7 @@ export type VaultOutcome =
   | { ok: false; code: VaultFailure; detail: string };
 
 /** Only `secret_unavailable` and `network` are worth another try. */
-export type VaultFailure = "secret_missing" | "secret_refused" | "secret_unavailable" | "network";
+type VaultFailure = "secret_missing" | "secret_refused" | "secret_unavailable" | "network";
 
 export type VaultConnector = {
   /**

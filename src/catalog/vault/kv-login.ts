@@ -7,9 +7,7 @@ export type KvAuth =
   | { kind: "token"; token: string }
   | { kind: "approle"; roleId: string; secretId: string; mount?: string };
 
-export type TokenReading =
-  | { kind: "token"; token: string }
-  | Extract<SecretReading, { kind: "refused" | "unavailable" }>;
+type TokenReading = { kind: "token"; token: string } | Extract<SecretReading, { kind: "refused" | "unavailable" }>;
 
 export type KvLogin = {
   token(): Promise<TokenReading>;

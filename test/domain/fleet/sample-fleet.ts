@@ -119,7 +119,7 @@ export const policy = (given: Partial<RoutePolicy> = {}): RoutePolicy => ({
 });
 
 /** What the sockets know, for a policy. */
-export const signsOf =
+const signsOf =
   (specs: readonly Spec[], nowAt: number) =>
   (member: Member): number => {
     const ageMs = specs.find((spec) => spec.instance === member.worker.instance)?.socketAgeMs ?? null;

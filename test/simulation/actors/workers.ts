@@ -145,7 +145,7 @@ const dropSocket: WorkerAction = (_world, worker) => {
 };
 
 /** Answered by the platform while the object sleeps. */
-export const ping: WorkerAction = (world, worker) => {
+const ping: WorkerAction = (world, worker) => {
   if (!worker.socket?.isOpen) return;
   worker.socket.pingedAt = world.shell.clock.nowAt;
   if (world.shell.sockets.has(worker.socket)) noteSign(world, worker);

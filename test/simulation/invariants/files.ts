@@ -8,12 +8,6 @@ import type { Row } from "../../../durable-objects/store/sql.ts";
 import type { World } from "../world.ts";
 import type { Check } from "./invariants.ts";
 
-export interface StoredTexts {
-  readonly response: StoredResponse;
-  readonly answer: string | null;
-  readonly chars: number;
-}
-
 export const FILES = "SELECT bytes, is_whole, record FROM files";
 export const RESPONSES =
   "SELECT record, answer, chars, LENGTH(head) + COALESCE(LENGTH(input), 0) + COALESCE(LENGTH(answer), 0) AS counted FROM responses";

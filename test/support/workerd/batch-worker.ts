@@ -14,7 +14,7 @@ export type Says = (job: Body) => { result: Body } | { error: Body } | null;
 const CLAIMED = 50;
 const PAUSE_MS = 5;
 
-export const echoed: Says = (job) => ({ result: { object: "answer", of: job.custom_id, model: job.input.model } });
+const echoed: Says = (job) => ({ result: { object: "answer", of: job.custom_id, model: job.input.model } });
 
 export const batchWorker = async (world: World, says: Says = echoed, offer: Body = {}): Promise<BatchWorker> => {
   const presence = {

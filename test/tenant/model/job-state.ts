@@ -53,7 +53,7 @@ export interface Outcome {
 
 const ACCEPT_WITHIN_MS = 30_000;
 export const STALE_AFTER_MS = 120_000;
-export const TIMEOUT_MS = 900_000;
+const TIMEOUT_MS = 900_000;
 /** An object that lost its memory may notice a worker's silence this much later. */
 const BEAT_SLACK_MS = STALE_AFTER_MS / 120;
 /** A lease that its worker lists is kept; that is stored once the stored instant is this old. */
@@ -67,7 +67,7 @@ const refused = (job: JobState): Outcome[] => [{ status: REFUSED, next: job }];
 const done = (next: JobState): Outcome[] => [{ status: 200, next }];
 
 /** Back to the queue, at once or after a delay within the given bounds. */
-export const requeued = (job: JobState, changes: Partial<JobState> = {}): JobState => ({
+const requeued = (job: JobState, changes: Partial<JobState> = {}): JobState => ({
   ...job,
   status: "pending",
   worker: null,

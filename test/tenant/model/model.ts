@@ -209,7 +209,7 @@ const fits = (worker: WorkerState, job: Pick<JobState, "provider" | "tags">): bo
 const keyOf = (job: JobState): string =>
   [job.status, job.lease, job.attempts, job.worker, job.error, job.settledBy, job.readyUntil].join("|");
 
-export const shown = ({ status, lease, attempts, worker, error, settledBy }: JobState): string =>
+const shown = ({ status, lease, attempts, worker, error, settledBy }: JobState): string =>
   `${status} lease ${lease} attempts ${attempts} with ${worker} error ${error} settled by ${settledBy}`;
 
 const isSame = (job: JobState, view: JobResource | LeasedJob): boolean =>

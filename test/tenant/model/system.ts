@@ -217,7 +217,7 @@ const earlier = (value: unknown, ms: number): unknown => {
   );
 };
 
-export const within = async <T>(what: string, promise: Promise<T>): Promise<T> => {
+const within = async <T>(what: string, promise: Promise<T>): Promise<T> => {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Contradiction(`never came: ${what}`)), PATIENCE_MS);

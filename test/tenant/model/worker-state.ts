@@ -30,7 +30,7 @@ export interface Offer {
   readonly concurrency: number;
 }
 
-export const OFFLINE_AFTER_MS = 60_000;
+const OFFLINE_AFTER_MS = 60_000;
 const SIGN_STORED_AFTER_MS = OFFLINE_AFTER_MS / 2;
 
 const UNKNOWN = {

@@ -2,7 +2,7 @@
 
 import type { Api } from "../../../domain/words/api.ts";
 
-export type Said = {
+type Said = {
   words: readonly string[];
   reasoning: readonly string[];
   toolCall: { id: string; name: string; arguments: string } | null;
@@ -19,7 +19,7 @@ export type Answers = {
   errorEvent: (message: string) => string;
 };
 
-export function event(data: unknown, name?: string): string {
+function event(data: unknown, name?: string): string {
   return `${name ? `event: ${name}\n` : ""}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 }
 

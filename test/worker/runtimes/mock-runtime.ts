@@ -12,7 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { answers, MOCK_APIS, type MockApi } from "./mock-answers.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a body is whatever the API wants, and tests look into it freely
-export type Body = any;
+type Body = any;
 
 export type MockRequest = {
   method: string;
