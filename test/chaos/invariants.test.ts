@@ -10,10 +10,10 @@ import { findViolations, INVARIANTS } from "./invariants.ts";
 const MARK = "w/j1/1/5";
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 
-const event = (second: number, type: string, lease: number, worker: string | null = "w"): JobEventResource => ({
+const event = (second: number, type: string, lease: number): JobEventResource => ({
   at: at(second),
   type,
-  worker,
+  worker: "w",
   lease,
   detail: null,
 });

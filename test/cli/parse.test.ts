@@ -119,9 +119,9 @@ describe("the command line", () => {
 });
 
 describe("output", () => {
-  const shown = (isTerminal: boolean, isJson = false, columns = 40) => {
+  const shown = (isTerminal: boolean, isJson = false) => {
     const out: string[] = [];
-    const sink = { write: (text: string) => void out.push(text), isTerminal, columns };
+    const sink = { write: (text: string) => void out.push(text), isTerminal, columns: 40 };
     const output = new Output({ out: sink, err: { write: () => undefined, isTerminal }, isJson, hasColour: false });
     const rows = [
       { name: "one", text: "a long text that does not fit into the terminal" },

@@ -9,8 +9,8 @@ import { type Client, newWorld, ORIGIN, ROOT_KEY, request, type World } from "..
 const HOUR_MS = 3_600_000;
 const MIB = 1024 * 1024;
 
-const store = (client: Client, bytes: BodyInit, query = "?name=note.txt", type = "text/plain") =>
-  client.post(`/api/files${query}`, undefined, { raw: bytes, headers: { "content-type": type } });
+const store = (client: Client, bytes: BodyInit, query = "?name=note.txt") =>
+  client.post(`/api/files${query}`, undefined, { raw: bytes, headers: { "content-type": "text/plain" } });
 
 const stored = async (client: Client, bytes: BodyInit, query?: string): Promise<string> => {
   const { status, body, text } = await store(client, bytes, query);

@@ -5,16 +5,16 @@ import { describe, expect, it } from "vitest";
 import { type Client, newWorld, ORIGIN, request, type World } from "../support/workerd/client.ts";
 import { fakeWorker } from "../support/workerd/fake-worker.ts";
 
-const store = async (client: Client, text: string, query = "?name=in.txt"): Promise<string> => {
+const store = async (client: Client, text: string): Promise<string> => {
   const raw = { raw: text, headers: { "content-type": "text/plain" } };
-  const { status, body } = await client.post(`/api/files${query}`, undefined, raw);
+  const { status, body } = await client.post("/api/files?name=in.txt", undefined, raw);
   expect(status).toBe(201);
   return body.id;
 };
 
-const claimed = async (worker: Client, instance = "w") => {
-  await worker.ok("POST", "/presence", { instance, provider: "p", status: "idle" });
-  const { jobs } = await worker.ok("POST", `/api/workers/${instance}/claim`, {});
+const claimed = async (worker: Client) => {
+  await worker.ok("POST", "/presence", { instance: "w", provider: "p", status: "idle" });
+  const { jobs } = await worker.ok("POST", "/api/workers/w/claim", {});
   return jobs[0];
 };
 

@@ -13,7 +13,7 @@ import { WorkerStreams } from "../../durable-objects/relay/worker-streams.ts";
 const NOW = 1_000_000;
 const event = (text: string): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
-const streamOf = (jobId = "a", lease = 1): RelayedStream => new RelayedStream(jobId, lease, NOW);
+const streamOf = (jobId = "a"): RelayedStream => new RelayedStream(jobId, 1, NOW);
 const bodies = new WeakMap<Reader, ReadableStream<Uint8Array>>();
 const bodyOf = (one: Reader): ReadableStream<Uint8Array> => bodies.get(one) as ReadableStream<Uint8Array>;
 const reader = (more: Partial<Reader["wishes"]> = {}): Reader => {

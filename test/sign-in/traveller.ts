@@ -45,8 +45,8 @@ export class Traveller {
   }
 
   /** Follows redirects until one leads to an address that `isEnd` takes, or there is none. */
-  async walk(url: string, isEnd: (url: string) => boolean = () => false, init: RequestInit = {}): Promise<Step> {
-    let last = await this.step(url, init);
+  async walk(url: string, isEnd: (url: string) => boolean = () => false): Promise<Step> {
+    let last = await this.step(url);
     for (let steps = 0; steps < 20 && last.location !== null && !isEnd(last.location); steps += 1) {
       last = await this.step(last.location);
     }

@@ -55,9 +55,9 @@ const finished = async (world: World, body: Body = {}): Promise<string> => {
   return job.id;
 };
 
-const age = (world: World, ids: readonly string[], days = 40): Promise<unknown> =>
+const age = (world: World, ids: readonly string[]): Promise<unknown> =>
   env.DB.prepare("UPDATE jobs SET finished_at = ?3 WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))")
-    .bind(world.tenant, JSON.stringify(ids), Date.now() - days * DAY_MS)
+    .bind(world.tenant, JSON.stringify(ids), Date.now() - 40 * DAY_MS)
     .run();
 
 /** The object has it no more. */

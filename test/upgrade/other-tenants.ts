@@ -14,8 +14,8 @@ const configure = async (admin: Client, config: object): Promise<void> => {
   if (answer.status !== 200) throw new Error(`the config was refused: ${JSON.stringify(answer.body)}`);
 };
 
-const report = (admin: Client, instance: string, concurrency = 5) =>
-  admin.post("/presence", { instance, provider: "p", status: "online", tags: "", concurrency });
+const report = (admin: Client, instance: string) =>
+  admin.post("/presence", { instance, provider: "p", status: "online", tags: "", concurrency: 5 });
 
 /** An unstarted lease and a running one; both end a few seconds after the recording. */
 export const makeLapsing = async (admin: Client): Promise<Expectations["lapsing"]> => {

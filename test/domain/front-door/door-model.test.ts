@@ -15,9 +15,8 @@ const offer = (
   missing,
   takesAny: models === null && !isOffline,
 });
-const meant = (asked: string, offers: readonly ModelOffer[], aliases: Readonly<Record<string, ModelChoice>> = {}) => {
-  const lists = Object.fromEntries(Object.entries(aliases).map(([name, one]) => [name, [{ ...one, weight: null }]]));
-  const [found = null] = choicesOf(asked, lists, offers, "");
+const meant = (asked: string, offers: readonly ModelOffer[]) => {
+  const [found = null] = choicesOf(asked, {}, offers, "");
   return found === null ? null : [found.provider, found.model];
 };
 

@@ -9,7 +9,7 @@ import { Heap } from "../../../domain/job/heap.ts";
 import { NOON } from "./sample-jobs.ts";
 
 const asked = (inputTokens: number, outputTokens: number | null = 0) => ({ place: 0, inputTokens, outputTokens });
-const order = (debts = 100) => new FairOrder({ left: debts });
+const order = () => new FairOrder({ left: 100 });
 
 /** Gives the next job to a worker, as the object does: it is served, then waits no longer. */
 const serveNext = (fair: FairOrder, tokens: number, weights: Record<string, number> = {}, nowAt = NOON): string => {

@@ -35,9 +35,9 @@ export const assign = (job: Job, worker = WORKER, nowAt = NOON): Job => assignJo
 export const assignedJob = (asked: Partial<NewJob> = {}): Job => assign(pendingJob(asked));
 
 /** Assigned and started. */
-export const run = (job: Job, worker = WORKER, nowAt = NOON): Job => {
-  const given = assign(job, worker, nowAt);
-  return decided(startJob(given, given.lease, nowAt)).job;
+export const run = (job: Job, worker = WORKER): Job => {
+  const given = assign(job, worker, NOON);
+  return decided(startJob(given, given.lease, NOON)).job;
 };
 export const runningJob = (asked: Partial<NewJob> = {}): Job => run(pendingJob(asked));
 
@@ -69,18 +69,13 @@ export const RATE_LIMITED = { code: "provider_error", message: "slow down", stat
 export const QUOTA = { code: "insufficient_quota", message: "no credit left", status: 429, retryable: false };
 
 /** Its provider refuses it for its rate. */
-export const limited = (
-  job: Job,
-  retryAfterMs: number | null = null,
-  policy: Partial<FailurePolicy> = {},
-  nowAt = NOON,
-) =>
+export const limited = (job: Job, retryAfterMs: number | null = null, policy: Partial<FailurePolicy> = {}) =>
   decided(
     failJob(
       job,
       job.lease,
       failure(RATE_LIMITED, retryAfterMs),
       { ...NO_POLICY, rateLimit: RATE_LIMIT, ...policy },
-      nowAt,
+      NOON,
     ),
   );

@@ -25,7 +25,7 @@ import { NOON } from "../job/sample-jobs.ts";
 import { scoreOf } from "./score-of.ts";
 
 describe("urgency", () => {
-  const at = (load: number, more: Spec = {}): Spec => ({ instance: `with-${load}`, concurrency: 4, load, ...more });
+  const at = (load: number): Spec => ({ instance: `with-${load}`, concurrency: 4, load });
 
   test.each([
     ["critical", "with-0"],

@@ -11,8 +11,7 @@ export const offer = (instance: string, more: Record<string, unknown> = {}) => (
   ...more,
 });
 
-export const dispatched = async (world: World, body: Record<string, unknown> = {}) =>
-  world.ok("POST", "/dispatch", { prompt: "hello", ...body });
+export const dispatched = (world: World) => world.ok("POST", "/dispatch", { prompt: "hello" });
 
 /** A worker with one running and one assigned job. */
 export const busyWorld = async () => {

@@ -23,9 +23,9 @@ const work = async (usage: object | null = null): Promise<string> => {
   return id;
 };
 
-const worked = async (count: number, usage: object | null = null): Promise<string[]> => {
+const worked = async (count: number): Promise<string[]> => {
   const ids: string[] = [];
-  for (let done = 0; done < count; done += 1) ids.push(await work(usage));
+  for (let done = 0; done < count; done += 1) ids.push(await work());
   return ids;
 };
 

@@ -8,10 +8,10 @@ import { run, worker } from "../../support/workerd/spending.ts";
 const DAY_MS = 86_400_000;
 
 describe("a budget that rejects", () => {
-  const spend = async (world: World, config: Record<string, unknown>, cost_usd = 1) => {
+  const spend = async (world: World, config: Record<string, unknown>) => {
     await worker(world, "openai");
     await world.ok("PUT", "/config", { budget: config });
-    return run(world, "openai", { cost_usd });
+    return run(world, "openai", { cost_usd: 1 });
   };
 
   it("refuses dispatch with 503 until its period ends, and says when", async () => {

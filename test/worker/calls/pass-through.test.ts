@@ -61,9 +61,9 @@ async function ask(runtime: Runtime, api: Api, body: object, options: Partial<Ru
   return { outcome, events };
 }
 
-function hosted(name: string, api: ApiKind, path = "/v1"): Runtime {
+function hosted(name: string, api: ApiKind): Runtime {
   const keys = environmentKeys({ PROVIDER_TESTED_KEY: KEY });
-  return openHosted(name, { baseUrl: mock.url + path, api }, { keys, keyRefs: ["provider:tested"], runtimeUrl: null });
+  return openHosted(name, { baseUrl: `${mock.url}/v1`, api }, { keys, keyRefs: ["provider:tested"], runtimeUrl: null });
 }
 
 describe("a client's request", () => {
