@@ -220,11 +220,6 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("a search for a mistyped field says what was probably meant", async () => {
-    const { page } = await world.show("jobs?q=eror:500");
-    await page.getByText("Did you mean error:?").waitFor();
-  });
-
   it("a job that is not there offers no other try", async () => {
     const { page } = await world.show("jobs/nothing");
     await page.getByRole("alert").filter({ hasText: "Not found" }).waitFor();

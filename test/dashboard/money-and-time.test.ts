@@ -236,15 +236,4 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await page.getByText("palette-nightly runs now.").waitFor();
     expect(faults()).toEqual([]);
   });
-
-  it("a config draft is kept while one looks at another page", async () => {
-    const { page } = await world.open("settings");
-    const editor = page.getByLabel("Config as YAML");
-    const before = await editor.inputValue();
-    await editor.fill(before.replace("max_attempts: 5", "max_attempts: 6"));
-    await page.getByRole("link", { name: "Fleet", exact: true }).click();
-    await page.getByRole("heading", { name: "Fleet" }).waitFor();
-    await page.getByRole("link", { name: "Settings", exact: true }).click();
-    await expect.poll(() => editor.inputValue()).toContain("max_attempts: 6");
-  });
 });

@@ -237,13 +237,6 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("fits a phone in one column", async () => {
-    const { page } = await world.open("", { viewport: { width: 390, height: 844 } });
-    await page.getByRole("region", { name: "Cost" }).waitFor();
-    await page.getByRole("table", { name: /The fleet by provider/ }).waitFor();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
-  });
-
   it("keeps the longest figure in its tile on a tablet", async () => {
     const { page } = await world.open("", { viewport: { width: 820, height: 1180 } });
     const tile = page.getByRole("region", { name: "Wait" });

@@ -96,18 +96,6 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     expect((await lower?.boundingBox())?.y).toBe(before?.y);
   });
 
-  it("says what a job waits for as it is now, not as it was when the row was read", async () => {
-    await create("stale reason", { tags: ["late"] });
-    const { page } = await world.show("jobs?q=stale");
-    await page.getByText('waits: no worker offers tag "late"').waitFor();
-    const facts = { instance: "late", provider: "late", status: "idle", tags: "late", concurrency: 1 };
-    await world.call("POST", "/api/workers/late/pause", { reason: "points frozen" }).catch(() => undefined);
-    await world.call("POST", "/presence", { ...facts, concurrency: 0 });
-    await page.getByText(/waits: (?!no worker offers)/).waitFor();
-    await world.call("POST", "/presence", facts);
-    await rows(page).getByText("assigned").waitFor();
-  });
-
   it("finds by one line that completes, and by provider finds what asked for it and what ran there", async () => {
     await fail("openai", "line one", serverError);
     await fail("anthropic", "line two", { code: "overloaded", status: 529, message: "busy" });
@@ -271,18 +259,6 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     await page.getByText("51–60 of 60 jobs").waitFor();
     await page.getByRole("button", { name: "Previous" }).click();
     await page.getByText("1–50 of 60 jobs").waitFor();
-  });
-
-  it("recovers by itself when a page was opened while the coordinator was out of reach", async () => {
-    const { page } = await world.open("jobs");
-    await rows(page).first().waitFor();
-    await page.context().setOffline(true);
-    await page.getByText("Connection lost.").waitFor();
-    await page.goto(`${world.server.url}/#/jobs?q=many`);
-    await page.getByRole("alert").filter({ hasText: "Try again" }).waitFor();
-    await page.context().setOffline(false);
-    await expect.poll(() => page.getByRole("alert").count()).toBe(0);
-    await rows(page).first().waitFor();
   });
 
   it("takes up its session by itself when the coordinator was out of reach as the page was opened", async () => {
