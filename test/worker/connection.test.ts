@@ -11,7 +11,7 @@ import { openHttpSession } from "../../worker/session/http-session.ts";
 import type { Opened, Session } from "../../worker/session/session.ts";
 import { frames, openSocketSession } from "../../worker/session/socket-session.ts";
 import { eventually } from "../support/eventually.ts";
-import { FakeCoordinator, KEY, problem } from "./fake-coordinator.ts";
+import { FakeCoordinator, KEY } from "./fake-coordinator.ts";
 import { assignedJob } from "./job-fixture.ts";
 import { idleConfig, partsFor, quietProbe } from "./loop-fixture.ts";
 
@@ -139,19 +139,6 @@ describe.each([
       await coordinator.waitFor("presence");
     },
   );
-
-  test("a result under a lease that was lost is dropped", async () => {
-    const { loop } = connectWorker();
-    await coordinator.waitFor("presence");
-    coordinator.judge = (message) => (message.type === "job.completed" ? problem(409, "lease_lost") : "ack");
-    coordinator.assign(assignedJob({ id: "a" }));
-    await coordinator.waitFor("job.completed");
-    coordinator.judge = () => "ack";
-    coordinator.assign(assignedJob({ id: "b" }));
-    await coordinator.waitFor("job.completed", ({ job_id }) => job_id === "b");
-    expect(loop.heldJobIds).not.toContain("a");
-    expect(coordinator.received.filter((one) => one.type === "job.completed" && one.job_id === "a").length).toBe(1);
-  });
 });
 
 describe("plain HTTP", () => {

@@ -115,18 +115,6 @@ test("a worker that only pings stays online, many times as long as silence is bo
   expect(runs).toEqual(["at last"]);
 }, 60_000);
 
-test("an idle worker confirms the killswitch without waiting for its next presence", async () => {
-  const { said } = startWorker("halting");
-  await eventually(isIdle("halting"));
-  await eventually(() => expect(said.at(-1)).toBe("ping"));
-  await ask("POST", "/killswitch", { level: 1, reason: "to see who answers" });
-  await eventually(async () => {
-    const killswitch = await ask("GET", "/killswitch");
-    expect(killswitch).toMatchObject({ active: true, confirmed_workers: 1 });
-  });
-  await ask("DELETE", "/killswitch?resume_all=true");
-}, 60_000);
-
 test("over plain HTTP every job runs once, though claims and presences name the same leases", async () => {
   const { said, runs } = startWorker("plain", { concurrency: 4, overSocket: false });
   await eventually(isIdle("plain"));
