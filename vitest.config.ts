@@ -52,8 +52,8 @@ const inWorkerd = async (name: string, { home, include, exclude = [], databases 
           TEST_MIGRATIONS: await readD1Migrations(path.join(ROOT, "migrations")),
           TEST_HOME: home,
           SHARED_RELAYS: home === "node" ? "1" : "",
-          MODEL_SEED: process.env.MODEL_SEED ?? "",
-          MODEL_RUNS: process.env.MODEL_RUNS ?? "",
+          RACE_SEED: process.env.RACE_SEED ?? "",
+          RACE_RUNS: process.env.RACE_RUNS ?? "",
           SERVICE_LOG: "off",
           // As a service that serves itself: history keeps everything.
           SERVICE_HISTORY_KEEP_DAYS: "",

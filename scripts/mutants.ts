@@ -1,6 +1,5 @@
-// `npm run mutants`: plants each known defect and expects the simulator to notice it, or the recorded runs of the model
-// in workerd, or the tests that the mutant names. A mutant that is not caught, or whose place in the code is gone, fails
-// the run. Arguments select mutants.
+// `npm run mutants`: plants each known defect and expects the simulator to notice it, or the tests that the mutant names.
+// A mutant that is not caught, or whose place in the code is gone, fails the run. Arguments select mutants.
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -10,14 +9,11 @@ import type { Change } from "../test/mutants/change.ts";
 import type { Catcher, Mutant } from "../test/mutants/planted/mutant.ts";
 import { MUTANTS } from "../test/mutants/planted/mutants.ts";
 import { survivorsOf } from "../test/mutants/survivors.ts";
-import type { Chosen } from "../test/mutants/test-bench.ts";
 import { survivorsOfTests } from "../test/mutants/tested.ts";
 
 /** Most changes are noticed within a few runs. */
 const FEW_SEEDS = 25;
 const MANY_SEEDS = 150;
-
-const RECORDED_RUNS: Chosen = { files: ["test/tenant/model/model.workers.test.ts"], named: "failed once" };
 
 const survivorsOfSimulation = (
   changes: readonly Change[],
@@ -42,9 +38,6 @@ const plant = async ({ what, file, search, replace, catcher }: Mutant): Promise<
   return { what, file, at: source.indexOf(search), text: pieces.join(replace), catcher, isThere: pieces.length === 2 };
 };
 
-const testsOf = (catcher: Exclude<Catcher, "simulation">): Chosen =>
-  catcher === "model" ? RECORDED_RUNS : { files: catcher };
-
 const tell = ({ what }: Change, by: string | null): void =>
   console.log(`${by === null ? "MISSED" : "caught"}  ${what}\n        ${(by ?? "every test passes").slice(0, 200)}`);
 
@@ -62,7 +55,7 @@ const tryMutants = async (wanted: readonly string[]): Promise<number> => {
     console.log(`MISSED  ${what}\n        ${file} does not have its place exactly once`);
   const simulated = there.filter(({ catcher }) => catcher === "simulation");
   const tested = there.flatMap(({ catcher, ...change }) =>
-    catcher === "simulation" ? [] : [{ ...change, by: testsOf(catcher) }],
+    catcher === "simulation" ? [] : [{ ...change, by: catcher }],
   );
   const rare = await survivorsOfSimulation(simulated, FEW_SEEDS, tellCaught);
   const missed = [

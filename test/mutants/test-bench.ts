@@ -25,13 +25,6 @@ const SOURCES = [
 const SETTINGS = ["package.json", "tsconfig.base.json", "tsconfig.json", "vitest.config.ts", "wrangler.toml"];
 const TESTS = ["test"];
 
-/** Some tests of some files. */
-export interface Chosen {
-  readonly files: readonly string[];
-  /** Only those with this in their name. */
-  readonly named?: string;
-}
-
 export interface Outcome {
   readonly kind: "passes" | "fails" | "says nothing";
   readonly said: string;
@@ -74,8 +67,7 @@ export class TestBench {
     this.#vitest.invalidateFile(place);
   }
 
-  async run({ files, named = "" }: Chosen): Promise<Outcome> {
-    this.#vitest.setGlobalTestNamePattern(named);
+  async run(files: readonly string[]): Promise<Outcome> {
     const places = files.map((file) => path.join(this.#copy, file));
     const found = await this.#vitest.globTestSpecifications(places);
     const { unhandledErrors } = await this.#vitest.runTestSpecifications(found);

@@ -1,28 +1,28 @@
-// Tries planted defects where no thread can: against test files, and the recorded runs of the model on the real platform.
-// A defect is noticed if the tests fail twice in a row: a busy machine makes one fail once.
+// Tries planted defects where no thread can: against test files. A defect is noticed if the tests fail twice in a row: a
+// busy machine makes one fail once.
 
 import type { Change } from "./change.ts";
-import { type Chosen, type Outcome, TestBench } from "./test-bench.ts";
+import { type Outcome, TestBench } from "./test-bench.ts";
 
-/** A change, and the tests that must notice it. */
+/** A change, and the test files that must notice it. */
 export interface Tested extends Change {
-  readonly by: Chosen;
+  readonly by: readonly string[];
 }
 
 const RUNS_TO_PASS = 3;
 const RUNS_TO_FAIL = 2;
 
 /** The last outcome. */
-const runUntilPassed = async (bench: TestBench, tests: Chosen, maxRuns: number): Promise<Outcome> => {
-  let outcome = await bench.run(tests);
-  for (let runs = 1; runs < maxRuns && outcome.kind !== "passes"; runs += 1) outcome = await bench.run(tests);
+const runUntilPassed = async (bench: TestBench, files: readonly string[], maxRuns: number): Promise<Outcome> => {
+  let outcome = await bench.run(files);
+  for (let runs = 1; runs < maxRuns && outcome.kind !== "passes"; runs += 1) outcome = await bench.run(files);
   return outcome;
 };
 
 /** Why tests say nothing: on the tree as it is they do not pass. */
-const problemOf = async (bench: TestBench, tests: Chosen): Promise<string | null> => {
-  const { kind, said } = await runUntilPassed(bench, tests, RUNS_TO_PASS);
-  return kind === "passes" ? null : `${tests.files.join(", ")}: ${said}`;
+const problemOf = async (bench: TestBench, files: readonly string[]): Promise<string | null> => {
+  const { kind, said } = await runUntilPassed(bench, files, RUNS_TO_PASS);
+  return kind === "passes" ? null : `${files.join(", ")}: ${said}`;
 };
 
 const outcomeWith = async (bench: TestBench, change: Tested): Promise<Outcome> => {

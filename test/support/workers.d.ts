@@ -5,8 +5,8 @@ declare global {
     interface Env extends ServiceEnv {
       readonly TEST_MIGRATIONS: D1Migration[];
       /** How the model runs; empty for its defaults. */
-      readonly MODEL_SEED: string;
-      readonly MODEL_RUNS: string;
+      readonly RACE_SEED: string;
+      readonly RACE_RUNS: string;
       /** The home of the app that requests go to: `node`, or the deployed worker's. */
       readonly TEST_HOME: string;
     }

@@ -9,8 +9,8 @@ export interface Mutant {
   readonly catcher: Catcher;
 }
 
-/** The simulation, the model on the real platform, or test files, where neither reaches the place. */
-export type Catcher = "simulation" | "model" | readonly string[];
+/** The simulation, or test files, where it does not reach the place. */
+export type Catcher = "simulation" | readonly string[];
 
 export const mutant = (
   what: string,

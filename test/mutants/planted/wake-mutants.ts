@@ -98,7 +98,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
     "domain/fleet/fleet.ts",
     "(worker.viaSocket && !isClaiming)",
     "(worker.viaSocket && isClaiming && worker.concurrency < 0)",
-    "model",
+    ["test/tenant/sockets/ended-sockets.workers.test.ts"],
   ),
   mutant(
     "who connects is not looked at for what waits",
@@ -111,7 +111,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
     "durable-objects/calls/turn-runner.ts",
     "memory.fleet.noteReach(instance, { isConnected: true });",
     "void memory;",
-    "model",
+    ["test/tenant/sockets/worker-socket.workers.test.ts"],
   ),
   mutant(
     "what a full halt held back waits for some other alarm",

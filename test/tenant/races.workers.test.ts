@@ -6,11 +6,11 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JobResource } from "../../../contract/jobs/job.ts";
-import { type Answer, alarm, newWorld, type World } from "../../support/workerd/client.ts";
+import type { JobResource } from "../../contract/jobs/job.ts";
+import { type Answer, alarm, newWorld, type World } from "../support/workerd/client.ts";
 
-const SEED = Number(env.MODEL_SEED || 20261121);
-const RUNS = Number(env.MODEL_RUNS || 25);
+const SEED = Number(env.RACE_SEED || 20261121);
+const RUNS = Number(env.RACE_RUNS || 25);
 const TIMEOUT_MS = 600_000;
 const WORKERS = ["w1", "w2"] as const;
 const CONCURRENCY = 3;
