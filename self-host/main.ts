@@ -199,7 +199,6 @@ const announce = async ({ settings, dir, address: { url, port } }: Plan): Promis
   console.log(`Signalbox is ready. Dashboard and API: ${url}`);
   // From now on the process that started this one starts it again if it dies, on the same port.
   process.send?.({ servingPort: port });
-  flushCompileCache();
   // On a terminal a link may contain the key; in a log the key would stay for ever.
   const key = process.stdout.isTTY && !hasEnded ? kept : undefined;
   if (key) console.log(`Sign in by opening:                   ${url}/#key=${key}`);
@@ -211,6 +210,7 @@ const announce = async ({ settings, dir, address: { url, port } }: Plan): Promis
     );
   }
   if (key) console.log(`\nNext, in another terminal:\n  ${nextCommand(url, path.resolve(dir.adminKey))}`);
+  flushCompileCache();
 };
 
 const main = async (): Promise<number> => {
