@@ -156,12 +156,6 @@ test.each([
   expect((await coordinator.waitFor("job.failed")).error).toEqual(error);
 });
 
-test("a result that JSON cannot carry fails the job with words", async () => {
-  await start(() => 1n);
-  assign("hi");
-  expect((await coordinator.waitFor("job.failed")).error).toMatchObject({ code: "bad_output" });
-});
-
 test("a handler that ignores its signal cannot finish a job that is no longer its own", async () => {
   let finish = () => {};
   let signal: AbortSignal | null = null;
