@@ -9,6 +9,7 @@ import type { LeasedJob, PresenceAnswer } from "../../contract/fleet/worker.ts";
 import { type CoordinatorMessage, type WorkerMessage, workerMessage } from "../../contract/socket.ts";
 import type { ProblemResource } from "../../contract/words/problem.ts";
 import { VERSION } from "../../contract/words/version.ts";
+import { Watched } from "./watched.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 export const KEY = "test-worker-key";
@@ -27,7 +28,7 @@ const TYPE_OF_PATH: Record<string, string> = {
   release: "job.released",
 };
 
-export class FakeCoordinator {
+export class FakeCoordinator extends Watched {
   readonly received: WorkerMessage[] = [];
   /** How many messages each socket frame had. */
   readonly frameSizes: number[] = [];
@@ -56,11 +57,11 @@ export class FakeCoordinator {
   /** Leases given and not reported on: a presence is answered with all of them, a claim with each once. */
   #unstarted = new Map<string, LeasedJob>();
   #claims: ((jobs: LeasedJob[]) => void)[] = [];
-  #watchers: (() => void)[] = [];
   #port = 0;
   #held: { path: string; released: Promise<void> } | null = null;
 
   constructor() {
+    super();
     this.#server = this.#create();
   }
 
@@ -128,23 +129,6 @@ export class FakeCoordinator {
     return find() as Extract<WorkerMessage, { type: T }>;
   }
 
-  /** Resolves when `isTrue`; checked whenever something happens here. */
-  until(isTrue: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const look = () => {
-        if (!isTrue()) return;
-        this.#watchers = this.#watchers.filter((one) => one !== look);
-        resolve();
-      };
-      this.#watchers.push(look);
-      look();
-    });
-  }
-
-  #changed(): void {
-    for (const look of [...this.#watchers]) look();
-  }
-
   #create(): Server {
     const server = createServer((request, response) => void this.#answer(request, response));
     const sockets = new WebSocketServer({ noServer: true });
@@ -169,7 +153,7 @@ export class FakeCoordinator {
     this.#sockets.add(socket);
     socket.on("close", () => {
       this.#sockets.delete(socket);
-      this.#changed();
+      this.changed();
     });
     socket.on("message", (data) => {
       if (this.firewall === "deafens") return;
@@ -177,7 +161,7 @@ export class FakeCoordinator {
       if (text === "ping") {
         this.requests.push("ping");
         if (this.answersPings) socket.send("pong");
-        this.#changed();
+        this.changed();
         return;
       }
       const frame: unknown = JSON.parse(text);
@@ -185,10 +169,10 @@ export class FakeCoordinator {
       this.frameSizes.push(messages.length);
       const answers = messages.flatMap((message) => this.#take(workerMessage.parse(message)));
       if (answers.length > 0) socket.send(JSON.stringify(answers));
-      this.#changed();
+      this.changed();
     });
     socket.send(JSON.stringify({ type: "welcome", ...this.#presenceAnswer(), worker: undefined }));
-    this.#changed();
+    this.changed();
   }
 
   #take(message: WorkerMessage): CoordinatorMessage[] {
@@ -204,7 +188,7 @@ export class FakeCoordinator {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     this.requests.push(pathname);
-    this.#changed();
+    this.changed();
     if (this.#held?.path === pathname) await this.#held.released;
     const send = (status: number, body: unknown, headers: Record<string, string> = {}) => {
       const disturbed = this.disturb(pathname);
@@ -212,7 +196,7 @@ export class FakeCoordinator {
       if (disturbed !== null) return void response.writeHead(disturbed).end();
       response.writeHead(status, { "content-type": "application/json", ...headers });
       response.end(typeof body === "string" ? body : JSON.stringify(body));
-      this.#changed();
+      this.changed();
     };
     if (pathname === "/health") return send(this.health.status, this.health.body);
     if (pathname === "/config") return this.#answerConfig(request, send);

@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { Watched } from "../watched.ts";
 import { answers, MOCK_APIS, type MockApi } from "./mock-answers.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a body is whatever the API wants, and tests look into it freely
@@ -65,7 +66,7 @@ export type MockOptions = { models?: readonly string[]; apis?: readonly MockApi[
 
 const DEFAULT_USAGE = { input: 7, output: 2 };
 
-export class MockRuntime {
+export class MockRuntime extends Watched {
   readonly asked: MockRequest[] = [];
   models: readonly string[];
   apis: readonly MockApi[];
@@ -74,9 +75,9 @@ export class MockRuntime {
   readonly #ownedBy: string;
   #server: Server;
   #port = 0;
-  #watchers: (() => void)[] = [];
 
   constructor({ models = ["m1"], apis = [...MOCK_APIS, "messages/count_tokens"], ownedBy = "mock" }: MockOptions = {}) {
+    super();
     this.models = models;
     this.apis = apis;
     this.#ownedBy = ownedBy;
@@ -105,26 +106,9 @@ export class MockRuntime {
     return this.asked.filter(({ method, body }) => method === "POST" && body !== null && Object.keys(body).length > 0);
   }
 
-  /** Resolves when `isTrue`; checked whenever something happens here. */
-  until(isTrue: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const look = () => {
-        if (!isTrue()) return;
-        this.#watchers = this.#watchers.filter((one) => one !== look);
-        resolve();
-      };
-      this.#watchers.push(look);
-      look();
-    });
-  }
-
   /** Resolves when a client has disconnected from an incomplete answer. */
   untilAborted(): Promise<void> {
     return this.until(() => this.asked.some(({ isAborted }) => isAborted));
-  }
-
-  #changed(): void {
-    for (const look of [...this.#watchers]) look();
   }
 
   #create(): Server {
@@ -141,9 +125,9 @@ export class MockRuntime {
     response.on("close", () => {
       asked.isAborted = !response.writableFinished;
       gone.abort();
-      this.#changed();
+      this.changed();
     });
-    this.#changed();
+    this.changed();
     const path = url.replace(/[?#].*$/, "").replace(/^\/v1beta\/openai/, "/v1");
     if (method === "GET" && path === "/v1/models") return json(response, 200, this.#modelList());
     const api = this.apis.find((one) => path === `/v1/${one}`);
