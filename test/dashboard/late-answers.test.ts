@@ -123,6 +123,19 @@ describe.skipIf(lacksBrowser())("a late answer", () => {
     }
   });
 
+  it("of a list that is read again when the connection is back has the numbers of its chips", async () => {
+    const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "blue job", tags: ["blue"] });
+    const { page } = await world.open("jobs?tag=blue");
+    const pending = page.locator(".chip-pending");
+    await pending.getByText("1", { exact: true }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByText("Connection lost.").waitFor();
+    await world.call("PATCH", `/api/jobs/${id}`, { tags: ["nobody"] });
+    await page.context().setOffline(false);
+    await page.getByText("No job matches.").waitFor();
+    await pending.getByText("0", { exact: true }).waitFor({ timeout: 5000 });
+  });
+
   it("is not taken for silence where the page was hidden and its timers slept", async () => {
     const { page } = await world.visit("/");
     let opened = 0;

@@ -1,13 +1,14 @@
 // The statuses of jobs, each with the number of jobs that match the rest of the filter.
 
-import { JOB_STATUSES } from "../../../contract/words/values.ts";
+import { JOB_STATUSES, MINUTE_MS } from "../../../contract/words/values.ts";
 import { api } from "../../api.ts";
 import { count } from "../../format.ts";
 import { refine } from "../../router.ts";
 import { hasSnapshot, listedCounts } from "../../state/board.ts";
 import { serverNow } from "../../state/clock.ts";
 import { asJobFilter, type Filter, FROM_THE_START } from "../../state/job-filter.ts";
-import { useLoad, useThrottled } from "../../state/load.ts";
+import { recoveries } from "../../state/live.ts";
+import { useLoad, useRounds, useThrottled } from "../../state/load.ts";
 import { withRange } from "../../state/time-range.ts";
 import { ArchivedChip } from "./archived-chip.tsx";
 
@@ -21,7 +22,8 @@ interface ChipsProps {
 
 /**
  * How many jobs of each status match the rest of the filter: all of them as the socket tells, those of a filter read
- * from time to time. Nobody has to look for jobs of a status that no job has.
+ * from time to time, and with the list once a lost connection is back. Out of "last hour" and "today" jobs fall by time
+ * alone. Nobody has to look for jobs of a status that no job has.
  */
 const useStateCounts = ({ filter, range, isArchived }: ChipsProps): Record<string, string> => {
   const { status: _status, ...rest } = filter;
@@ -30,12 +32,14 @@ const useStateCounts = ({ filter, range, isArchived }: ChipsProps): Record<strin
   const activity = useThrottled(JSON.stringify(live), RECOUNT_EVERY_MS);
   // Of the archive nobody counts the jobs.
   const isAsked = !isArchived && !isAll && live !== null;
-  const { data } = useLoad(isAsked ? `${JSON.stringify(rest)} ${range} ${activity}` : null, async (signal) => {
+  const minute = useRounds(MINUTE_MS, isAsked && range !== null);
+  const asked = [JSON.stringify(rest), range, activity, minute, recoveries.value].join(" ");
+  const { data } = useLoad(isAsked ? asked : null, async (signal) => {
     const base = withRange(rest, range, serverNow());
     const found = JOB_STATUSES.map(async (status) => {
       if (live?.[status] === 0) return [status, "0"] as const;
-      const asked = { ...asJobFilter(base), status, count_only: "true" } as const;
-      const page = await api.jobs.list(asked, { signal });
+      const query = { ...asJobFilter(base), status, count_only: "true" } as const;
+      const page = await api.jobs.list(query, { signal });
       return [status, `${count(page.total)}${page.total_is_capped ? "+" : ""}`] as const;
     });
     return Object.fromEntries(await Promise.all(found));
