@@ -1,8 +1,9 @@
 // A clock that was set back. What lies in the past by its nature counts as of now, in memory and in the rows: otherwise a
 // silent worker would count as alive and keep its jobs, and a job would pass its timeout, until the clock is where it
-// was. An instant that was promised (a run, the end of a back-off) stays, and so do the platform's instants of pings on
-// open sockets.
+// was. A worker is inside its hours or outside them by this clock. An instant that was promised (a run, the end of a
+// back-off) stays, and so do the platform's instants of pings on open sockets.
 
+import { openingAt } from "../../domain/fleet/hours.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { spentThisMonth } from "../turn/memory.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -21,7 +22,12 @@ export const heedSetBack = (turn: Turn): void => {
   // A job's sign of life is its worker's.
   if (early.length === 0) return;
   for (const { worker } of early) {
-    turn.putWorker({ ...worker, lastHeartbeatAt: nowAt });
+    const { opening } = worker;
+    turn.putWorker({
+      ...worker,
+      lastHeartbeatAt: nowAt,
+      opening: opening && openingAt(opening.hours, opening.timezone, nowAt),
+    });
     memory.fleet.noteSeen(worker.instance, nowAt);
     // It may have been silent on this clock already, so jobs may wait for it.
     turn.freedWorkers.add(worker.instance);

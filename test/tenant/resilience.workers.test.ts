@@ -195,6 +195,23 @@ describe("a clock that was set back while the object slept", () => {
   });
 });
 
+describe("a clock that was set back into an hour that a worker does not work in", () => {
+  it("closes the worker", async () => {
+    await present("w1");
+    const hour = (ahead: number): string => new Date(Date.now() + ahead * 3_600_000).toISOString().slice(11, 13);
+    const hours = { hours: `${hour(2)}:00-${hour(4)}:00`, timezone: "UTC" };
+    await world.ok("PUT", "/api/workers/w1/hours", hours);
+    await inStorage(world, ({ sql }) => {
+      const later = Date.now() + 3 * 3_600_000;
+      const then = "'$.lastHeartbeatAt', ?1, '$.opening.isOpen', json('true'), '$.opening.changesAt', ?1 + 3600000";
+      sql.exec(`UPDATE workers SET record = json_set(record, ${then})`, later);
+    });
+    await evictDurableObject(world.stub);
+    expect((await world.ok("GET", "/api/workers/w1")).unavailable).toContain("outside its hours until");
+    expect((await world.post("/dispatch", { prompt: "a" })).status).toBe(503);
+  });
+});
+
 describe("history that is behind", () => {
   it("is waited for by new jobs alone", async () => {
     await world.ok("POST", "/api/jobs", { prompt: "first" });
