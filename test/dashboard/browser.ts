@@ -11,6 +11,7 @@ import { CHROMIUM } from "../support/chromium.ts";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { succeed } from "../support/requests.ts";
 import { startSelfHosted } from "../support/self-hosted.ts";
 import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 
@@ -129,14 +130,7 @@ export const startWorld = async ({ hasWorker = true, env, hasOpenerPolicy = fals
   const server = await (env === undefined ? tenantForTests() : serverWith(env));
   const stopWorker = hasWorker ? startWorker(server) : () => {};
   const browser = await sharedBrowser(hasOpenerPolicy ? CHROMIUM : WITHOUT_OPENER_POLICY);
-  const call = async <Answer>(method: string, target: string, body?: unknown): Promise<Answer> => {
-    const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await fetch(server.url + target, { method, headers, ...sent });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${target}: ${response.status} ${text}`);
-    return (text === "" ? undefined : JSON.parse(text)) as Answer;
-  };
+  const call: World["call"] = (...request) => succeed({ url: server.url, key: server.adminKey }, ...request);
   const pageIn = async (context: BrowserContext, address: string): Promise<Watched> => {
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE.timeout);

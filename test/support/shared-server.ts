@@ -27,7 +27,11 @@ let shared: Promise<SelfHosted> | undefined;
 let tenants = 0;
 
 export const tenantForTests = async (): Promise<Tenant> => {
-  shared ??= start();
+  // One that did not start is not every later file's failure.
+  shared ??= start().catch((error) => {
+    shared = undefined;
+    throw error;
+  });
   const { url } = await shared;
   const root = { url, key: ROOT_KEY };
   tenants += 1;
