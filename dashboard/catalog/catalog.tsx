@@ -79,13 +79,20 @@ const SubscriptionTable = ({ rows, onDone }: { rows: readonly SubscriptionResour
   </Table>
 );
 
+/** Where each customer has an address of its own, the file names one that cannot exist (RFC 2606). */
+const addressOf = ({ local, list_url }: ProviderResource): string => {
+  if (local) return "on this network";
+  const host = hostOf(list_url);
+  return host.endsWith(".invalid") ? "an address of your own" : host;
+};
+
 const Providers = ({ providers }: { providers: readonly ProviderResource[] }) => (
   <Panel title="Known providers">
     <ul class="providers">
       {providers.map((one) => (
         <li key={one.provider}>
           <strong>{one.provider}</strong>
-          <span class="dim">{one.local ? "on this network" : hostOf(one.list_url)}</span>
+          <span class="dim">{addressOf(one)}</span>
           <span class="dim">{one.auth === null ? "no key needed" : `key ${one.auth.ref}`}</span>
         </li>
       ))}

@@ -139,6 +139,8 @@ describe.skipIf(lacksBrowser())("operating", () => {
   it("a catalog subscription whose sync fails shows the provider's error and keeps it", async () => {
     const { page, faults } = await world.show("catalog");
     await page.getByText("No subscription yet.").waitFor();
+    await page.getByText("api.openai.com", { exact: true }).waitFor();
+    await page.getByText("an address of your own", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Subscribe" }).click();
     await page.getByLabel("Provider", { exact: true }).selectOption("openai");
     await page.getByRole("dialog").getByRole("button", { name: "Subscribe" }).click();
