@@ -75,6 +75,14 @@ export const keepLease = (job: Job, storeAfterMs: number, nowAt: number): Decisi
   return nowAt - keptAt < storeAfterMs ? unchanged(job) : { job: { ...job, heartbeatAt: nowAt }, events: [] };
 };
 
+/** Heard of in the future, as the clock was set back: the attempt counts from now, and history hears of its other start. */
+export const heardAgain = (job: Job, nowAt: number): Decision => {
+  if (job.startedAt === null || job.startedAt <= nowAt) return { job: { ...job, heartbeatAt: nowAt }, events: [] };
+  const firstTokenAt = job.firstTokenAt && nowAt;
+  const next = changeJob(job, { startedAt: nowAt, firstTokenAt, heartbeatAt: nowAt }, nowAt);
+  return { job: next, events: [jobEvent(next, "job.started", nowAt, { reason: "the clock was set back" })] };
+};
+
 /** The first token: from now on the client's output comes from this attempt or from none. */
 export const recordFirstToken = (job: Job, lease: number, nowAt: number): Result<Decision, Refusal> => {
   if (!holds(job, lease)) return err(leaseLost(job, lease));

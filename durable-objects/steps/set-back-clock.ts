@@ -1,10 +1,11 @@
 // A clock that was set back. What lies in the past by its nature counts as of now, in memory and in the rows: otherwise a
-// silent worker would count as alive and keep its jobs until the clock is where it was. A worker is inside its hours or
-// outside them by this clock. An instant that was promised (a run, the end of a back-off) stays, and so do the start of a
-// job, which history has, and the platform's instants of pings on open sockets.
+// silent worker would count as alive and keep its jobs, and a job would pass its timeout, until the clock is where it
+// was. A worker is inside its hours or outside them by this clock. An instant that was promised (a run, the end of a
+// back-off) stays, and so do the platform's instants of pings on open sockets.
 
 import { openingAt } from "../../domain/fleet/hours.ts";
 import type { Job } from "../../domain/job/job.ts";
+import { heardAgain } from "../../domain/job/lease.ts";
 import { spentThisMonth } from "../turn/memory.ts";
 import type { Turn } from "../turn/turn.ts";
 import { lookForSilence } from "./silence.ts";
@@ -33,7 +34,7 @@ export const heedSetBack = (turn: Turn): void => {
     turn.freedWorkers.add(worker.instance);
   }
   for (const job of turn.store.jobs.allLeased()) {
-    if (heardAtOf(turn, job) > nowAt) turn.record(job, { job: { ...job, heartbeatAt: nowAt }, events: [] });
+    if (heardAtOf(turn, job) > nowAt) turn.record(job, heardAgain(job, nowAt));
   }
   memory.forgetAt = Math.min(memory.forgetAt, nowAt + memory.config.presence.forgetAfterMs);
   lookForSilence(turn);

@@ -19,6 +19,7 @@ import {
   failForFile,
   failStream,
   haltJob,
+  heardAgain,
   heartbeatJob,
   keepLease,
   loseJob,
@@ -134,6 +135,11 @@ const COMMANDS = {
     "heartbeat, stored": reported((job, lease, nowAt) => heartbeatJob(job, lease, undefined, 1, nowAt)),
     "heartbeat, progress": reported((job, lease, nowAt) => heartbeatJob(job, lease, { done: 0.5 }, 1, nowAt)),
   },
+  heardAgain: {
+    "clock set back": swept(isLeased, (job, nowAt) =>
+      heardAgain({ ...job, startedAt: job.startedAt && nowAt + 1 }, nowAt),
+    ),
+  },
   recordFirstToken: { "first word": reported((job, lease, nowAt) => recordFirstToken(job, lease, nowAt)) },
   completeJob: { complete: reported((job, lease, nowAt) => completeJob(job, lease, RESULT, nowAt)) },
   failJob: {
@@ -189,6 +195,7 @@ const TABLE: Record<CommandName, string> = {
   heartbeat: "                   lease_lost lease_lost running   same       lease_lost    lease_lost lease_lost  same",
   "heartbeat, stored": "         lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  same",
   "heartbeat, progress": "       lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  kept",
+  "clock set back": "            -          -          kept      kept       -             -          -           kept",
   "first word": "                lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  same",
   complete: "                    lease_lost lease_lost completed completed  same          lease_lost lease_lost  same",
   fail: "                        lease_lost lease_lost failed    failed     lease_lost    same       lease_lost  same",
