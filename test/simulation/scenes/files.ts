@@ -1,4 +1,4 @@
-// Whose a file is, and until when.
+// Whose a file is, and until when; and that a batch goes on where its file was silent.
 
 import assert from "node:assert/strict";
 import type { Credential } from "../../../durable-objects/steps/holders.ts";
@@ -21,6 +21,20 @@ const store = async (scene: Scene, key: Credential, id: string): Promise<void> =
   await scene.done(key, "announceFile", { id, ...ANNOUNCED });
   await scene.done(key, "finishFile", { id, ...ARRIVED });
 };
+
+const LINE = { custom_id: "a", method: "POST", url: "/v1/chat/completions", body: { model: "m", messages: [] } };
+
+const startBatch = async (scene: Scene): Promise<void> => {
+  const bytes = scene.files.put("f", JSON.stringify(LINE));
+  await scene.done(scene.admin, "announceFile", { id: "f", bytes, origin: ANNOUNCED.origin });
+  await scene.done(scene.admin, "finishFile", { id: "f", ...ARRIVED, bytes, purpose: "batch" });
+  const asked = { id: "b", form: "openai", fileId: "f", origin: ANNOUNCED.origin, api: "chat/completions" } as const;
+  const window = { completionWindow: "24h", windowMs: 24 * HOUR_MS, outputLifeMs: HOUR_MS, metadata: null };
+  await scene.done(scene.admin, "createBatch", { ...asked, ...window });
+};
+
+const statusOfBatch = async (scene: Scene): Promise<string> =>
+  (await scene.done(scene.admin, "getBatch", { id: "b" })).batch.status;
 
 /** Why it was refused, or null. */
 const codeOf = async (asking: ReturnType<Scene["ask"]>): Promise<string | null> => {
@@ -60,6 +74,17 @@ export const SCENES_OF_FILES: readonly Shown[] = [
       for (const name of ["getFile", "readFile", "deleteFile"] as const)
         assert.equal(await codeOf(scene.ask(other, name, { id: "f" })), "not_found");
       assert.equal((await scene.done(one, "readFile", { id: "f" })).bytes, 5);
+    },
+  },
+  {
+    what: "a batch whose file did not answer is asked about again, though nothing else happens",
+    shown: async (scene) => {
+      scene.files.mood = "silent";
+      await startBatch(scene);
+      scene.files.mood = "fine";
+      assert.equal(await statusOfBatch(scene), "validating");
+      await scene.pass(60_000);
+      assert.equal(await statusOfBatch(scene), "in_progress");
     },
   },
 ];

@@ -148,6 +148,11 @@ export class Scene {
     return this.tell((tenant) => tenant.hearRunner(instance, { id: "r", ...report } as never, refusal));
   }
 
+  /** The objects of its files. */
+  get files() {
+    return this.#world.shell.files;
+  }
+
   /** The receiver of webhooks. */
   get receiver() {
     return this.#world.shell.receiver;
