@@ -64,7 +64,14 @@ export const tenantBound = z
 export const newTenantAnswer = z.object({ tenant: z.string(), admin_key: z.string() }).meta({ id: "TenantCreated" });
 export const tenantList = z
   .object({
-    tenants: z.array(z.object({ tenant: z.string(), created_at: instant, database: databaseNumber.optional() })),
+    tenants: z.array(
+      z.object({
+        tenant: z.string(),
+        created_at: instant,
+        database: databaseNumber.optional(),
+        deleting: z.literal(true).optional().meta({ description: "its deletion has begun: repeat it until it is 204" }),
+      }),
+    ),
   })
   .meta({ id: "TenantList" });
 

@@ -43,13 +43,13 @@ export interface FoundTenant extends TenantName {
 /** Newest first; `DB` has the names of all. */
 export const listTenants = (db: D1Database): Promise<TenantList["tenants"]> =>
   readHistory(async () => {
-    const { results } = await db
-      .prepare("SELECT tenant, created_at, away FROM tenants ORDER BY created_at DESC, tenant")
-      .all<Pick<TenantRow, "tenant" | "created_at" | "away">>();
-    return results.map((row) => {
-      const database = databaseIn(row);
-      return { tenant: row.tenant, created_at: toIso(row.created_at), ...(database === 0 ? {} : { database }) };
-    });
+    const { results } = await db.prepare("SELECT * FROM tenants ORDER BY created_at DESC, tenant").all<TenantRow>();
+    return results.map((row) => ({
+      tenant: row.tenant,
+      created_at: toIso(row.created_at),
+      database: databaseIn(row) || undefined,
+      deleting: row.history_move === ENDING || undefined,
+    }));
   });
 
 /** Tenants that are served here, those with the newest jobs first; `total` counts all of them. */

@@ -213,6 +213,9 @@ describe("a tenant that is deleted", () => {
     expect([status, body.code]).toEqual([409, "tenant_exists"]);
     expect((await asOperator("POST", `${path}/keys`, { name: "late" })).status).toBe(404);
     expect((await asOperator("POST", `${path}/move`, { to: "https://there.example.com" })).status).toBe(404);
+    const { tenants } = (await asOperator("GET", "/admin/tenants")).body;
+    const begun = tenants.filter(({ deleting }: { deleting?: true }) => deleting);
+    expect(begun.map(({ tenant }: { tenant: string }) => tenant)).toEqual([world.tenant]);
     expect((await asOperator("DELETE", path)).status).toBe(204);
     expect(await rowsOf(world.tenant)).toEqual({});
     const again = await asOperator("POST", "/admin/tenants", { tenant: world.tenant });
