@@ -11,6 +11,8 @@ export interface Opening {
   readonly hours: string;
   readonly timezone: string;
   readonly isOpen: boolean;
+  /** When it was computed: before that, the state may have been another. Rows of older releases do not have it. */
+  readonly sinceAt?: number;
   /** When it opens or closes next; null: never. */
   readonly changesAt: number | null;
   /** Why it is closed, when it is. */
@@ -123,7 +125,7 @@ export const openingAt = (hours: string, timezone: string, nowAt: number): Openi
   const { isOpen, changesAt } = stateAt(week, timezone, nowAt);
   const closesAt = isOpen ? changesAt : nowAt;
   const opensAt = isOpen && changesAt !== null ? stateAt(week, timezone, changesAt).changesAt : changesAt;
-  return { hours, timezone, isOpen, changesAt, words: wordsFor(timezone, closesAt ?? nowAt, opensAt) };
+  return { hours, timezone, isOpen, sinceAt: nowAt, changesAt, words: wordsFor(timezone, closesAt ?? nowAt, opensAt) };
 };
 
 const wordsFor = (timezone: string, closesAt: number, opensAt: number | null): string => {
@@ -138,9 +140,13 @@ const wordsFor = (timezone: string, closesAt: number, opensAt: number | null): s
 /** Of an opening, the one after it: many jobs ask for the state before it is computed and stored again. */
 const LATER = new WeakMap<Opening, Opening>();
 
-const holdsAt = ({ changesAt }: Opening, nowAt: number): boolean => changesAt === null || nowAt < changesAt;
+const holdsAt = ({ sinceAt = Number.POSITIVE_INFINITY, changesAt }: Opening, nowAt: number): boolean =>
+  sinceAt <= nowAt && (changesAt === null || nowAt < changesAt);
 
-/** The opening with its state now. Several changes may have passed since: a server may have been off overnight. */
+/**
+ * The opening with its state now. Several changes may have passed since: a server may have been off overnight, or its
+ * clock was set back.
+ */
 export const openingNow = (opening: Opening, nowAt: number): Opening => {
   if (holdsAt(opening, nowAt)) return opening;
   const known = LATER.get(opening);

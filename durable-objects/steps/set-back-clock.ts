@@ -3,7 +3,7 @@
 // was. A worker is inside its hours or outside them by this clock. An instant that was promised (a run, the end of a
 // back-off) stays, and so do the platform's instants of pings on open sockets.
 
-import { openingAt } from "../../domain/fleet/hours.ts";
+import { openingNow } from "../../domain/fleet/hours.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { heardAgain } from "../../domain/job/lease.ts";
 import { spentThisMonth } from "../turn/memory.ts";
@@ -18,21 +18,20 @@ export const heedSetBack = (turn: Turn): void => {
   turn.due(memory.spending.nextDayAt(nowAt));
   for (const [instance, goneAt] of memory.socketGoneAt) memory.socketGoneAt.set(instance, Math.min(goneAt, nowAt));
   const early = [...memory.fleet.members()].filter(
-    ({ lastSeenAt, worker }) => Math.max(lastSeenAt, worker.lastHeartbeatAt) > nowAt,
+    ({ lastSeenAt, worker }) => Math.max(lastSeenAt, worker.lastHeartbeatAt, worker.opening?.sinceAt ?? 0) > nowAt,
   );
   // A job's sign of life is its worker's.
   if (early.length === 0) return;
-  for (const { worker } of early) {
-    const { opening } = worker;
-    turn.putWorker({
-      ...worker,
-      lastHeartbeatAt: nowAt,
-      opening: opening && openingAt(opening.hours, opening.timezone, nowAt),
-    });
-    memory.fleet.noteSeen(worker.instance, nowAt);
-    // It may have been silent on this clock already, so jobs may wait for it.
-    turn.freedWorkers.add(worker.instance);
+  for (const { lastSeenAt, worker } of early) {
+    const { instance, opening } = worker;
+    const lastHeartbeatAt = Math.min(Math.max(lastSeenAt, worker.lastHeartbeatAt), nowAt);
+    turn.putWorker({ ...worker, lastHeartbeatAt, opening: opening && openingNow(opening, nowAt) });
+    memory.fleet.noteSeen(instance, lastHeartbeatAt);
+    // It may have been silent on this clock already, or have opened, so jobs may wait for it.
+    turn.freedWorkers.add(instance);
   }
+  // Of those that have closed.
+  turn.reopenAvoiding();
   for (const job of turn.store.jobs.allLeased()) {
     if (heardAtOf(turn, job) > nowAt) turn.record(job, heardAgain(job, nowAt));
   }

@@ -201,19 +201,27 @@ describe("a clock that was set back while the object slept", () => {
 });
 
 describe("a clock that was set back into an hour that a worker does not work in", () => {
-  it("closes the worker", async () => {
-    await present("w1");
+  it("closes the worker, whether or not it was heard since", async () => {
     const hour = (ahead: number): string => new Date(Date.now() + ahead * 3_600_000).toISOString().slice(11, 13);
     const hours = { hours: `${hour(2)}:00-${hour(4)}:00`, timezone: "UTC" };
-    await world.ok("PUT", "/api/workers/w1/hours", hours);
+    for (const instance of ["heard", "unheard"]) {
+      await present(instance);
+      await world.ok("PUT", `/api/workers/${instance}/hours`, hours);
+    }
     await inStorage(world, ({ sql }) => {
       const later = Date.now() + 3 * 3_600_000;
-      const then = "'$.lastHeartbeatAt', ?1, '$.opening.isOpen', json('true'), '$.opening.changesAt', ?1 + 3600000";
-      sql.exec(`UPDATE workers SET record = json_set(record, ${then})`, later);
+      const opened = "'$.opening.isOpen', json('true'), '$.opening.sinceAt', ?1, '$.opening.changesAt', ?1 + 3600000";
+      sql.exec(`UPDATE workers SET record = json_set(record, ${opened})`, later);
+      sql.exec("UPDATE workers SET record = json_set(record, '$.lastHeartbeatAt', ?) WHERE instance = 'heard'", later);
     });
     await evictDurableObject(world.stub);
-    expect((await world.ok("GET", "/api/workers/w1")).unavailable).toContain("outside its hours until");
+    for (const instance of ["heard", "unheard"])
+      expect((await world.ok("GET", `/api/workers/${instance}`)).unavailable).toContain("outside its hours until");
     expect((await world.post("/dispatch", { prompt: "a" })).status).toBe(503);
+    const changes = await inStorage(world, ({ sql }) =>
+      sql.exec("SELECT record ->> '$.opening.changesAt' AS at FROM workers").toArray(),
+    );
+    for (const { at } of changes) expect(at).toBeLessThanOrEqual(Date.now() + 2 * 3_600_000);
   });
 });
 

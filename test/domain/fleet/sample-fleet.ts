@@ -62,6 +62,7 @@ const openFrom = (isOpen: boolean, changesAt: number | null): Opening => ({
   hours: isOpen ? "00:00-12:00" : "12:00-24:00",
   timezone: "UTC",
   isOpen,
+  sinceAt: 0,
   changesAt,
   words: "outside its hours until 00:00 UTC",
 });

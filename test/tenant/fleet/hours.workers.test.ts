@@ -52,7 +52,8 @@ describe("a worker with hours", () => {
     await setHours("00:00-24:00");
     const words = "outside its hours until 00:00 UTC";
     await inStorage(world, (storage) => {
-      const given = JSON.stringify({ hours: "00:00-24:00", timezone: "UTC", isOpen: false, changesAt: null, words });
+      const closed = { isOpen: false, sinceAt: 0, changesAt: null, words };
+      const given = JSON.stringify({ hours: "00:00-24:00", timezone: "UTC", ...closed });
       storage.sql.exec("UPDATE workers SET record = json_set(record, '$.opening', json(?))", given);
     });
     await evictDurableObject(world.stub);

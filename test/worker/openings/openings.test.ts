@@ -24,6 +24,15 @@ describe("a worker's own hours", () => {
     expect(gate.closed()).toBe("outside its hours until 19:00 Europe/Berlin");
   });
 
+  test("close it when the machine's clock is set back to before them", () => {
+    let nowAt = Date.parse("2026-01-14T18:05:00Z");
+    const gate = hoursGate("Mon-Fri 19:00-07:00", "Europe/Berlin", () => nowAt);
+    expect(gate.closed()).toBeNull();
+    nowAt -= 60 * MINUTE;
+    expect(gate.closed()).toBe("outside its hours until 19:00 Europe/Berlin");
+    expect(gate.changesInMs()).toBe(55 * MINUTE);
+  });
+
   test("keep what its runtime offers, and are looked at again when they change", async () => {
     let why: string | null = "outside its hours until 19:00 UTC";
     const gate: Gate = { closed: () => why, changesInMs: () => Number.POSITIVE_INFINITY };
