@@ -17,7 +17,7 @@ import { presentRefusal } from "../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
 import { LateBodies } from "./late-body.ts";
-import type { Exchange } from "./pass-on.ts";
+import { type Exchange, keepMark } from "./pass-on.ts";
 import { beginFewAtOnce } from "./turns/arrivals.ts";
 import { Departures } from "./turns/departures.ts";
 import { Company } from "./turns/fair-turns.ts";
@@ -141,7 +141,8 @@ const answerWith = (fetch: Fetch): Answer => {
     (request, bindings) => {
       const exchange = bindings as Exchange;
       const head = heads.get(exchange.incoming);
-      return fetch(request, head === undefined ? exchange : { ...exchange, head });
+      const answered = fetch(request, head === undefined ? exchange : { ...exchange, head });
+      return request.method === "HEAD" ? Promise.resolve(answered).then(keepMark) : answered;
     },
     // Only malformed requests get here: the app answers its own errors.
     { errorHandler: () => problemResponse(malformedAddress, crypto.randomUUID()) },

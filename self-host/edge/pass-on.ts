@@ -48,6 +48,9 @@ export interface Exchange {
 /** The answer to a request whose client has its answer, or its connection, already. */
 export const alreadySent = (): Response => new PlainResponse(null, { headers: { [ALREADY_SENT]: "true" } });
 
+/** For `HEAD` hono copies the app's answer into the adapter's own class, and the adapter sends it in spite of the mark. */
+export const keepMark = (answer: Response): Response => (answer.headers.has(ALREADY_SENT) ? alreadySent() : answer);
+
 /** As of an object that gives no answer: what it means depends on the disk. */
 const away = (): Error => Object.assign(new Error("the tenant process gives no answer"), { retryable: true });
 

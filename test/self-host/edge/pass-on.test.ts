@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import path from "node:path";
 import { PassThrough } from "node:stream";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { FileRoom } from "../../../self-host/edge/file-room.ts";
 import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
 import { passOn, tunnel } from "../../../self-host/edge/pass-on.ts";
@@ -33,11 +33,15 @@ beforeEach(async () => {
   arrived = once(workerd, "request").then(([request]) => request as IncomingMessage);
   workerd.listen(socketPath);
   await once(workerd, "listening");
-  edge = edgeServer(async (_request, exchange) => {
+  edge = edgeServer(async (request, exchange) => {
     await beforePassing();
     const context = { get: () => "id", env: { HOME: { disk: () => ({ state: disk }) } } } as unknown as AppContext;
     const refused = (error: unknown) => new Response(refusalOfLost(context.env, error)?.code, { status: 503 });
-    if (exchange.head === undefined) return passOn(context, exchange, socketPath, files).catch(refused);
+    if (exchange.head === undefined) {
+      const answer = await passOn(context, exchange, socketPath, files).catch(refused);
+      // As hono answers it.
+      return request.method === "HEAD" ? new Response(null, answer) : answer;
+    }
     return tunnel(context, exchange, socketPath, () => [new PassThrough(), new PassThrough()]);
   }, 10);
   edge.listen(0, "127.0.0.1");
@@ -62,6 +66,19 @@ const endedWithin = ({ socket }: IncomingMessage): Promise<boolean> =>
   });
 const get = "GET /x HTTP/1.1\r\nHost: x\r\n\r\n";
 const post = "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf";
+
+it("the answer to HEAD is sent once", async () => {
+  const reported = vi.spyOn(console, "error").mockReturnValue(undefined);
+  workerd.on("request", (_request, response) => response.writeHead(200, { "content-length": 950 }).end());
+  const socket = client(get.replace("GET", "HEAD"));
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  expect(String(answer)).toMatch(/^HTTP\/1.1 200 OK\r\ncontent-length: 950\r\n/i);
+  // The adapter reports what it cannot send.
+  const [next] = (await Promise.all([once(socket, "data"), socket.write(get.replace("GET", "HEAD"))]))[0] as [Buffer];
+  expect(String(next)).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  expect(reported).not.toHaveBeenCalled();
+  socket.destroy();
+});
 
 it("while it waits for the answer", async () => {
   const socket = client(get);
