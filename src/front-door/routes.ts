@@ -7,11 +7,12 @@ import { modelList, modelResource } from "../../contract/front-door/model-list.t
 import { json } from "../../contract/words/field.ts";
 import { APIS, type Api, BYTE_APIS, FORM_APIS, type FormApi, isFormApi } from "../../domain/words/api.ts";
 import { operationIdOf } from "../endpoint/openapi.ts";
+import { operation } from "../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
 import { idempotencyHeader, REPLAYED } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { ask, askAndAnswer } from "../tenant/ask.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { dropHeldBody, holdBody } from "../tenant/relay.ts";
 import { MAX_DOOR_BODY_BYTES, withChanges } from "./body.ts";
@@ -149,9 +150,9 @@ const doorOf = (api: Api): Endpoint => {
   );
 };
 
-const models = endpoint(
+const models = operation(
+  "listModels",
   {
-    ...asks("listModels"),
     method: "get",
     path: MODELS,
     lane: "heavy",
@@ -163,16 +164,16 @@ const models = endpoint(
     errorSchema: openAiError,
     answers: { 200: { description: "The models and aliases.", schema: modelList } },
   },
-  (c, { token }) => askAndAnswer(c, token, "listModels", null),
+  () => null,
 );
 
 const oneModel = z.object({ model: z.string() });
 const ownedModel = z.object({ owner: z.string(), model: z.string() });
 
 const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): Endpoint =>
-  endpoint(
+  operation(
+    "getModel",
     {
-      ...asks("getModel"),
       operationId: params === oneModel ? "getModel" : "getOwnedModel",
       method: "get",
       path,
@@ -184,9 +185,9 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
       takesAnyQuery: true,
       answers: { 200: { description: "The model or alias.", schema: modelResource } },
     },
-    (c, { params: named, token }) => {
+    ({ params: named }, c) => {
       const model = "owner" in named ? [named.owner, named.model, ...below(c)].join("/") : named.model;
-      return askAndAnswer(c, token, "getModel", { model });
+      return { model };
     },
   );
 

@@ -6,6 +6,7 @@ import { attemptList, failureList, failuresQuery, queueView } from "../../contra
 import { latencyAnswer, latencyQuery } from "../../contract/latency.ts";
 import { ROLLING_PERIODS } from "../../domain/insight/slots.ts";
 import { notFound } from "../../domain/words/refusal.ts";
+import { operation } from "../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { archivedLine } from "../history/archive/archived-jobs.ts";
 import { jobAttempts } from "../history/attempts.ts";
@@ -14,22 +15,22 @@ import { listFailures } from "../history/failures.ts";
 import { listMarks } from "../history/marks.ts";
 import { answer } from "../http/answer.ts";
 import { Refused } from "../http/refused.ts";
-import { askAndAnswer, askAndDrain } from "../tenant/ask.ts";
+import { askAndDrain } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 
 const TAG = "Jobs";
 
-const queue = endpoint(
+const queue = operation(
+  "readQueue",
   {
     method: "get",
     path: "/api/queue",
     tag: TAG,
-    ...asks("readQueue"),
     summary: "List what waits, and why",
     description: "Waiting jobs by requirements, from the live state; the group with the oldest job comes first.",
     answers: { 200: { description: "At most 200 groups, and the number of waiting jobs.", schema: queueView } },
   },
-  (c, { token }) => askAndAnswer(c, token, "readQueue", null),
+  () => null,
 );
 
 const failures = endpoint(
@@ -72,12 +73,12 @@ const attempts = endpoint(
   },
 );
 
-const latency = endpoint(
+const latency = operation(
+  "readLatency",
   {
     method: "get",
     path: "/api/latency",
     tag: TAG,
-    ...asks("readLatency"),
     summary: "Read how long jobs wait and run",
     description:
       "Quantiles of completed attempts: wait in the queue, first token, run time, output tokens a second; over a rolling period.",
@@ -86,22 +87,22 @@ const latency = endpoint(
       200: { description: "The total, a row for each value, and a series over the period.", schema: latencyAnswer },
     },
   },
-  (c, { query, token }) => askAndAnswer(c, token, "readLatency", query),
+  ({ query }) => query,
 );
 
-const activity = endpoint(
+const activity = operation(
+  "readActivity",
   {
     method: "get",
     path: "/api/activity",
     tag: TAG,
-    ...asks("readActivity"),
     summary: "Read what happened to jobs over time",
     description:
       "Jobs that were created and that ended, what they cost, and the most at once, over a rolling period in even steps.",
     query: activityQuery,
     answers: { 200: { description: "The total, and a row for every step of the period.", schema: activityAnswer } },
   },
-  (c, { query, token }) => askAndAnswer(c, token, "readActivity", query),
+  ({ query }) => query,
 );
 
 const marks = endpoint(

@@ -1,17 +1,16 @@
 // The killswitch: engage, read, clear.
 
 import { clearKillswitchQuery, killswitchRequest, killswitchResource } from "../../contract/killswitch.ts";
-import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import { askAndAnswer } from "../tenant/ask.ts";
-import { asks } from "../tenant/asks.ts";
+import { operation } from "../endpoint/operation.ts";
+import type { Endpoint } from "../endpoint/router.ts";
 
 const BASE = { path: "/killswitch", tag: "Killswitch" } as const;
 const answers = { 200: { description: "The killswitch's state.", schema: killswitchResource } } as const;
 
-const engage = endpoint(
+const engage = operation(
+  "activateKillswitch",
   {
     ...BASE,
-    ...asks("activateKillswitch"),
     method: "post",
     summary: "Engage the killswitch",
     description:
@@ -19,18 +18,19 @@ const engage = endpoint(
     body: killswitchRequest,
     answers,
   },
-  (c, { body, token }) => askAndAnswer(c, token, "activateKillswitch", body),
+  ({ body }) => body,
 );
 
-const read = endpoint(
-  { ...BASE, ...asks("readKillswitch"), method: "get", summary: "Read the killswitch", answers },
-  (c, { token }) => askAndAnswer(c, token, "readKillswitch", null),
+const read = operation(
+  "readKillswitch",
+  { ...BASE, method: "get", summary: "Read the killswitch", answers },
+  () => null,
 );
 
-const clear = endpoint(
+const clear = operation(
+  "clearKillswitch",
   {
     ...BASE,
-    ...asks("clearKillswitch"),
     method: "delete",
     summary: "Clear the killswitch",
     description:
@@ -38,7 +38,7 @@ const clear = endpoint(
     query: clearKillswitchQuery,
     answers,
   },
-  (c, { query, token }) => askAndAnswer(c, token, "clearKillswitch", { resumeAll: query.resume_all === "true" }),
+  ({ query }) => ({ resumeAll: query.resume_all === "true" }),
 );
 
 export const killswitchRoutes: readonly Endpoint[] = [engage, read, clear];

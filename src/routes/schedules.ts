@@ -19,6 +19,7 @@ import {
 } from "../../contract/schedule.ts";
 import { fromIso } from "../../contract/words/field.ts";
 import { invalid } from "../../domain/words/refusal.ts";
+import { operation } from "../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { historyOf } from "../history/databases.ts";
 import { listLastRuns, listRuns } from "../history/schedule-runs.ts";
@@ -27,7 +28,7 @@ import { newRunHeaders } from "../http/as-asked.ts";
 import { EDGE_HEADER, isKeptFromEdge } from "../http/header-value.ts";
 import { answerReplayable, idempotencyOf } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { ask, askAndAnswer, askAndDrain, askAndEnd } from "../tenant/ask.ts";
+import { ask, askAndDrain } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenantForText, drainTenant } from "../tenant/tenant.ts";
 import { wholeList } from "../tenant/whole-list.ts";
@@ -36,10 +37,10 @@ const BASE = { tag: "Schedules" } as const;
 const ONE = { ...BASE, path: "/api/schedules/{name}", params: scheduleNameParam } as const;
 const answers = { 200: { description: "The schedule.", schema: scheduleResource } } as const;
 
-const create = endpoint(
+const create = operation(
+  "createSchedule",
   {
     ...BASE,
-    ...asks("createSchedule"),
     method: "post",
     path: "/api/schedules",
     summary: "Create a schedule",
@@ -48,9 +49,9 @@ const create = endpoint(
     body: newScheduleRequest,
     answers: { 201: { description: "The schedule.", schema: scheduleResource } },
   },
-  (c, { body, token }) => {
+  ({ body }, c) => {
     const kept = isKeptFromEdge(c) ? { edge: false } : {};
-    return askAndAnswer(c, token, "createSchedule", { ...toNewSchedule(body), ...kept }, 201);
+    return { ...toNewSchedule(body), ...kept };
   },
 );
 
@@ -99,47 +100,46 @@ const list = endpoint(
   },
 );
 
-const get = endpoint(
+const get = operation(
+  "getSchedule",
   {
     ...ONE,
-    ...asks("getSchedule"),
     method: "get",
     summary: "Read a schedule",
     description: "`?preview=5` adds the times of the next five runs.",
     query: scheduleQuery,
     answers,
   },
-  (c, { params, query, token }) => askAndAnswer(c, token, "getSchedule", { ...params, preview: query.preview ?? null }),
+  ({ params, query }) => ({ ...params, preview: query.preview ?? null }),
 );
 
-const edit = endpoint(
+const edit = operation(
+  "editSchedule",
   {
     ...ONE,
-    ...asks("editSchedule"),
     method: "put",
     summary: "Change a schedule",
     description: "Takes any of the fields; `status` pauses and resumes it. A run that is already due is still done.",
     body: patchScheduleRequest,
     answers,
   },
-  (c, { params, body, token }) => {
+  ({ params, body }) => {
     if (body.name !== undefined && body.name !== params.name) {
       throw new Refused(invalid("name", "a schedule cannot be renamed: create a new one and delete this one"));
     }
-    const request = { ...params, patch: toSchedulePatch(body) };
-    return askAndAnswer(c, token, "editSchedule", request);
+    return { ...params, patch: toSchedulePatch(body) };
   },
 );
 
-const remove = endpoint(
+const remove = operation(
+  "deleteSchedule",
   {
     ...ONE,
-    ...asks("deleteSchedule"),
     method: "delete",
     summary: "Delete a schedule",
     answers: { 204: { description: "Deleted. The jobs it created are kept." } },
   },
-  (c, { params, token }) => askAndEnd(c, token, "deleteSchedule", params),
+  ({ params }) => params,
 );
 
 const run = endpoint(

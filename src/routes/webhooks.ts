@@ -13,13 +13,14 @@ import {
 } from "../../contract/webhook.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { checkUrl } from "../catalog/url-policy.ts";
+import { operation } from "../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Env } from "../env.ts";
 import { answer } from "../http/answer.ts";
 import { randomSecret } from "../http/key-format.ts";
 import { publicOrigin } from "../http/public-address.ts";
 import { Refused } from "../http/refused.ts";
-import { ask, askAndAnswer, askAndEnd } from "../tenant/ask.ts";
+import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 
 const BASE = { tag: "Webhooks" } as const;
@@ -40,10 +41,10 @@ const refusePrivateUrl = (env: Env, url: string | undefined): void => {
   if (wrong !== null) throw new Refused(invalid("url", wrong));
 };
 
-const create = endpoint(
+const create = operation(
+  "createWebhook",
   {
     ...BASE,
-    ...asks("createWebhook"),
     method: "post",
     path: "/api/webhooks",
     summary: "Create a webhook",
@@ -52,10 +53,10 @@ const create = endpoint(
     body: newWebhookRequest,
     answers: { 201: withSecret },
   },
-  (c, { body, token }) => {
+  ({ body }, c) => {
     refusePrivateUrl(c.env, body.url);
     const { id, secret } = randomSecret();
-    const request = {
+    return {
       id: `wh_${id}`,
       secret,
       url: body.url,
@@ -64,38 +65,38 @@ const create = endpoint(
       tags: body.tags ?? [],
       description: body.description ?? "",
     };
-    return askAndAnswer(c, token, "createWebhook", request, 201);
   },
 );
 
-const list = endpoint(
+const list = operation(
+  "listWebhooks",
   {
     ...BASE,
-    ...asks("listWebhooks"),
     method: "get",
     path: "/api/webhooks",
     summary: "List all webhooks, newest first",
     answers: { 200: { description: "The webhooks, without their secrets.", schema: webhookList } },
   },
-  (c, { token }) => askAndAnswer(c, token, "listWebhooks", null),
+  () => null,
 );
 
-const get = endpoint(
-  { ...ONE, ...asks("getWebhook"), method: "get", summary: "Read a webhook", answers },
-  (c, { params, token }) => askAndAnswer(c, token, "getWebhook", params),
+const get = operation(
+  "getWebhook",
+  { ...ONE, method: "get", summary: "Read a webhook", answers },
+  ({ params }) => params,
 );
 
-const patch = endpoint(
+const patch = operation(
+  "patchWebhook",
   {
     ...ONE,
-    ...asks("patchWebhook"),
     method: "patch",
     summary: "Change a webhook",
     description: "`enabled: true` enables a disabled webhook again.",
     body: patchWebhookRequest,
     answers,
   },
-  (c, { params, body, token }) => {
+  ({ params, body }, c) => {
     refusePrivateUrl(c.env, body.url);
     const { url, events, tags, description, enabled } = body;
     const change = {
@@ -105,48 +106,48 @@ const patch = endpoint(
       ...(description === undefined ? {} : { description: description ?? "" }),
       ...(enabled === undefined ? {} : { enabled }),
     };
-    return askAndAnswer(c, token, "patchWebhook", { ...params, patch: change });
+    return { ...params, patch: change };
   },
 );
 
-const remove = endpoint(
+const remove = operation(
+  "deleteWebhook",
   {
     ...ONE,
-    ...asks("deleteWebhook"),
     method: "delete",
     summary: "Delete a webhook",
     answers: { 204: { description: "Deleted, with its deliveries." } },
   },
-  (c, { params, token }) => askAndEnd(c, token, "deleteWebhook", params),
+  ({ params }) => params,
 );
 
-const rotate = endpoint(
+const rotate = operation(
+  "rotateWebhook",
   {
     ...ONE,
-    ...asks("rotateWebhook"),
     method: "post",
     path: "/api/webhooks/{id}/rotate",
     summary: "Give a webhook a new secret",
     description: "For 24 hours deliveries are signed with both the new and the old secret.",
     answers: { 200: withSecret },
   },
-  (c, { params, token }) => {
+  ({ params }) => {
     const { secret } = randomSecret();
-    return askAndAnswer(c, token, "rotateWebhook", { ...params, secret });
+    return { ...params, secret };
   },
 );
 
-const test = endpoint(
+const test = operation(
+  "testWebhook",
   {
     ...ONE,
-    ...asks("testWebhook"),
     method: "post",
     path: "/api/webhooks/{id}/test",
     summary: "Send a test event",
     description: "Sends a delivery of type `webhook.test`, whatever events the webhook selects.",
     answers: { 200: { description: "The delivery, which is now in progress.", schema: deliveryResource } },
   },
-  (c, { params, token }) => askAndAnswer(c, token, "testWebhook", params),
+  ({ params }) => params,
 );
 
 const deliveries = endpoint(
@@ -168,10 +169,10 @@ const deliveries = endpoint(
   },
 );
 
-const redeliver = endpoint(
+const redeliver = operation(
+  "redeliver",
   {
     ...BASE,
-    ...asks("redeliver"),
     method: "post",
     path: "/api/webhooks/deliveries/{id}/redeliver",
     params: webhookIdParam,
@@ -179,7 +180,7 @@ const redeliver = endpoint(
     description: "With the same `webhook-id`; the schedule of tries starts again.",
     answers: { 200: { description: "The delivery, which is now in progress.", schema: deliveryResource } },
   },
-  (c, { params, token }) => askAndAnswer(c, token, "redeliver", params),
+  ({ params }) => params,
 );
 
 export const webhookRoutes: readonly Endpoint[] = [

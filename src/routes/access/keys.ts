@@ -11,12 +11,13 @@ import {
   toKeyLimits,
 } from "../../../contract/access/key.ts";
 import { notFound } from "../../../domain/words/refusal.ts";
+import { operation } from "../../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { mint } from "../../http/key-format.ts";
 import { Refused } from "../../http/refused.ts";
-import { ask, askAndAnswer, askAndEnd } from "../../tenant/ask.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { wholeList } from "../../tenant/whole-list.ts";
 
@@ -62,22 +63,21 @@ const keys = endpoint(
   },
 );
 
-const patch = endpoint(
+const patch = operation(
+  "patchKey",
   {
     method: "patch",
     path: "/api/keys/{id}",
     tag: KEYS,
-    ...asks("patchKey"),
     summary: "Change a key's name, limits or weight",
     description: "`limits: null` removes all limits; given limits replace the current ones.",
     params: keyIdParam,
     body: patchKeyRequest,
     answers: { 200: { description: "The changed key.", schema: keyResource } },
   },
-  (c, { params, body, token }) => {
+  ({ params, body }) => {
     const limits = body.limits == null ? body.limits : toKeyLimits(body.limits);
-    const request = { id: params.id, name: body.name ?? null, limits, weight: body.weight };
-    return askAndAnswer(c, token, "patchKey", request);
+    return { id: params.id, name: body.name ?? null, limits, weight: body.weight };
   },
 );
 
@@ -106,18 +106,18 @@ const rotate = endpoint(
   },
 );
 
-const revoke = endpoint(
+const revoke = operation(
+  "revokeKey",
   {
     method: "delete",
     path: "/api/keys/{id}",
     tag: KEYS,
-    ...asks("revokeKey"),
     summary: "Revoke a key",
     description: "Its next request fails and its sockets close. The tenant's last admin key cannot be revoked.",
     params: keyIdParam,
     answers: { 204: { description: "Revoked." } },
   },
-  (c, { params, token }) => askAndEnd(c, token, "revokeKey", params),
+  ({ params }) => params,
 );
 
 export const keyRoutes: readonly Endpoint[] = [newKey, keys, patch, rotate, revoke];

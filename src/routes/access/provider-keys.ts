@@ -5,35 +5,37 @@ import { notFound } from "../../../domain/words/refusal.ts";
 import { providersOf } from "../../catalog/open.ts";
 import { variableName } from "../../catalog/vault/secret-source.ts";
 import { mayUseOperatorsKeys } from "../../catalog/vault/tenant-secrets.ts";
+import { operation } from "../../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import type { Env } from "../../env.ts";
 import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { Refused } from "../../http/refused.ts";
 import { forProviderKey, seal } from "../../http/sealed.ts";
-import { ask, askAndEnd } from "../../tenant/ask.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 
 const KEYS = "Keys";
 const PATH = "/api/provider-keys/{provider}";
 
-const put = endpoint(
+const put = operation(
+  "putProviderKey",
   {
     method: "put",
     path: PATH,
     tag: KEYS,
-    ...asks("putProviderKey", "not_found"),
     summary: "Set the tenant's key of a provider",
     description:
       "The coordinator uses it when it calls the provider itself (`providers.<provider>.edge`). It is stored sealed and shown to nobody again.",
     params: providerKeyParam,
     body: providerKeyRequest,
+    refuses: ["not_found"],
     answers: { 204: { description: "Set." } },
   },
-  async (c, { params: { provider }, body, token }) => {
+  async ({ params: { provider }, body, token }, c) => {
     if (!providersOf(c.env).has(provider)) throw new Refused(notFound("provider", provider));
     const sealed = await seal(signingSecret(c.env), forProviderKey(token.tenant, provider), body.key);
-    return askAndEnd(c, token, "putProviderKey", { provider, sealed });
+    return { provider, sealed };
   },
 );
 
@@ -64,17 +66,17 @@ const operatorsProviders = (env: Env, tenant: string): string[] => {
   return [...providersOf(env).keys()].filter(isSet);
 };
 
-const remove = endpoint(
+const remove = operation(
+  "removeProviderKey",
   {
     method: "delete",
     path: PATH,
     tag: KEYS,
-    ...asks("removeProviderKey"),
     summary: "Remove the tenant's key of a provider",
     params: providerKeyParam,
     answers: { 204: { description: "Removed." } },
   },
-  (c, { params, token }) => askAndEnd(c, token, "removeProviderKey", params),
+  ({ params }) => params,
 );
 
 export const providerKeyRoutes: readonly Endpoint[] = [put, list, remove];

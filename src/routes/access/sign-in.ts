@@ -11,6 +11,7 @@ import {
 } from "../../../contract/access/sign-in.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
 import { checkUrl } from "../../catalog/url-policy.ts";
+import { operation } from "../../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
 import type { AppContext } from "../../http/auth.ts";
@@ -18,7 +19,7 @@ import { Refused } from "../../http/refused.ts";
 import { deploymentSignIn } from "../../sign-in/config.ts";
 import { isPrivateAllowed } from "../../sign-in/identity-fetch.ts";
 import { redirectUri } from "../../sign-in/redirect-uri.ts";
-import { ask, askAndEnd } from "../../tenant/ask.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 
 const SIGN_IN = { tag: "Sign-in" } as const;
@@ -95,10 +96,10 @@ const list = endpoint(
   async (c, { token }) => answer(c, { people: await ask(c, token, "listPeople", null) }),
 );
 
-const block = endpoint(
+const block = operation(
+  "blockPerson",
   {
     ...PEOPLE,
-    ...asks("blockPerson"),
     method: "post",
     path: "/api/people/{id}/block",
     summary: "Block a person",
@@ -106,33 +107,33 @@ const block = endpoint(
     params: personIdParam,
     answers: { 200: { description: "The blocked person.", schema: personResource } },
   },
-  async (c, { params, token }) => answer(c, await ask(c, token, "blockPerson", params)),
+  ({ params }) => params,
 );
 
-const unblock = endpoint(
+const unblock = operation(
+  "unblockPerson",
   {
     ...PEOPLE,
-    ...asks("unblockPerson"),
     method: "post",
     path: "/api/people/{id}/unblock",
     summary: "Unblock a person",
     params: personIdParam,
     answers: { 200: { description: "The person.", schema: personResource } },
   },
-  async (c, { params, token }) => answer(c, await ask(c, token, "unblockPerson", params)),
+  ({ params }) => params,
 );
 
-const endSessions = endpoint(
+const endSessions = operation(
+  "endPersonSessions",
   {
     ...PEOPLE,
-    ...asks("endPersonSessions"),
     method: "delete",
     path: "/api/people/{id}/sessions",
     summary: "End a person's sessions",
     params: personIdParam,
     answers: { 204: { description: "The sessions and their sockets have ended." } },
   },
-  (c, { params, token }) => askAndEnd(c, token, "endPersonSessions", params),
+  ({ params }) => params,
 );
 
 export const signInRoutes: readonly Endpoint[] = [putSignIn, readSignIn, attempts, list, block, unblock, endSessions];

@@ -19,20 +19,21 @@ import {
 } from "../../../contract/fleet/model-task.ts";
 import { instanceParam } from "../../../contract/fleet/worker.ts";
 import { choosePlaces, type PlaceFacts } from "../../../domain/fleet/placement.ts";
+import { operation } from "../../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
-import { ask, askAndAnswer } from "../../tenant/ask.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 
 const TAG = "Models";
 const ACCEPTED = 202;
 
-const create = endpoint(
+const create = operation(
+  "createModelTask",
   {
     method: "post",
     path: "/api/workers/{instance}/models",
     tag: TAG,
-    ...asks("createModelTask"),
     summary: "Pull, load, unload or delete a model on a worker",
     description:
       "Gives a worker that was started with `--manage-models` a task, which waits while it is away. An equal task that is not over is answered instead of a second one. The killswitch cancels pulls and loads.",
@@ -40,9 +41,8 @@ const create = endpoint(
     body: modelTaskRequest,
     answers: { [ACCEPTED]: { description: "The task.", schema: modelTaskAnswer } },
   },
-  (c, { params, body, token }) => {
-    const order = { ...params, action: body.action, model: body.model, keepAlive: body.keep_alive ?? null };
-    return askAndAnswer(c, token, "createModelTask", order, ACCEPTED);
+  ({ params, body }) => {
+    return { ...params, action: body.action, model: body.model, keepAlive: body.keep_alive ?? null };
   },
 );
 
@@ -94,50 +94,49 @@ const list = endpoint(
   },
 );
 
-const cancel = endpoint(
+const cancel = operation(
+  "cancelModelTask",
   {
     method: "post",
     path: "/api/model-tasks/{id}/cancel",
     tag: TAG,
-    ...asks("cancelModelTask"),
     summary: "Cancel a model task",
     params: modelTaskIdParam,
     body: z.strictObject({}),
     isBodyOptional: true,
     answers: { 200: { description: "The cancelled task.", schema: modelTaskResource } },
   },
-  (c, { params, token }) => askAndAnswer(c, token, "cancelModelTask", params),
+  ({ params }) => params,
 );
 
-const progress = endpoint(
+const progress = operation(
+  "progressModelTask",
   {
     method: "post",
     path: "/api/model-tasks/{id}/progress",
     tag: TAG,
-    ...asks("progressModelTask"),
     summary: "Report how far a model task is",
     description: "At most once a second. The first report shows that the worker has the task.",
     params: modelTaskIdParam,
     body: taskProgressRequest,
     answers: { 200: { description: "The task after the report.", schema: modelTaskResource } },
   },
-  (c, { params, body, token }) =>
-    askAndAnswer(c, token, "progressModelTask", { ...params, progress: toTaskProgress(body) }),
+  ({ params, body }) => ({ ...params, progress: toTaskProgress(body) }),
 );
 
-const done = endpoint(
+const done = operation(
+  "finishModelTask",
   {
     method: "post",
     path: "/api/model-tasks/{id}/done",
     tag: TAG,
-    ...asks("finishModelTask"),
     summary: "Report that a model task is done, or failed",
     params: modelTaskIdParam,
     body: taskDoneRequest,
     isBodyOptional: true,
     answers: { 200: { description: "The task after the report.", schema: modelTaskResource } },
   },
-  (c, { params, body, token }) => askAndAnswer(c, token, "finishModelTask", { ...params, error: toTaskError(body) }),
+  ({ params, body }) => ({ ...params, error: toTaskError(body) }),
 );
 
 export const modelRoutes: readonly Endpoint[] = [create, place, list, cancel, progress, done];

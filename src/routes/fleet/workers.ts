@@ -19,12 +19,13 @@ import {
   workerResource,
 } from "../../../contract/fleet/worker.ts";
 import { MAX_WORKER_JOBS, workerActivity } from "../../../contract/fleet/worker-activity.ts";
+import { operation } from "../../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { historyOf } from "../../history/databases.ts";
 import { readWorkerActivity } from "../../history/worker-activity.ts";
 import { answer } from "../../http/answer.ts";
 import { unwrap } from "../../http/refused.ts";
-import { ask, askAndAnswer, askAndDrain, askAndEnd } from "../../tenant/ask.ts";
+import { ask, askAndDrain } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { notePresent } from "../../tenant/readiness.ts";
 import { callTenantForText } from "../../tenant/tenant.ts";
@@ -59,19 +60,19 @@ const report = endpoint(
   },
 );
 
-const present = endpoint(
+const present = operation(
+  "listPresent",
   {
     method: "get",
     path: "/presence",
     lane: "heavy",
     tag: TAG,
-    ...asks("listPresent"),
     summary: "List workers that are not offline",
     description: "A page of large workers (8 MiB) is shorter than `limit`: go on behind it.",
     query: presenceListQuery,
     answers: { 200: { description: "The workers that are not offline.", schema: presenceList } },
   },
-  (c, { token, query }) => askAndAnswer(c, token, "listPresent", query),
+  ({ query }) => query,
 );
 
 const list = endpoint(
@@ -95,19 +96,19 @@ const list = endpoint(
   },
 );
 
-const grid = endpoint(
+const grid = operation(
+  "readGrid",
   {
     method: "get",
     path: "/api/fleet",
     lane: "heavy",
     tag: TAG,
-    ...asks("readGrid"),
     summary: "Read the whole fleet as a grid",
     description: "A few columns for each worker, in groups: thousands of workers in one answer.",
     query: fleetGridQuery,
     answers: { 200: { description: "The groups, each with a column for each field.", schema: fleetGrid } },
   },
-  (c, { query, token }) => askAndAnswer(c, token, "readGrid", query),
+  ({ query }) => query,
 );
 
 const activity = endpoint(
@@ -135,39 +136,39 @@ const activity = endpoint(
   },
 );
 
-const get = endpoint(
+const get = operation(
+  "getWorker",
   {
     method: "get",
     path: "/api/workers/{instance}",
     lane: "heavy",
     tag: TAG,
-    ...asks("getWorker"),
     summary: "Read a worker with its open jobs and recent outcomes",
     params: instanceParam,
     answers: { 200: { description: "The worker, its open jobs and its recent outcomes.", schema: workerDetail } },
   },
-  (c, { params, token }) => askAndAnswer(c, token, "getWorker", params),
+  ({ params }) => params,
 );
 
-const forget = endpoint(
+const forget = operation(
+  "forgetWorker",
   {
     method: "delete",
     path: "/api/workers/{instance}",
     tag: TAG,
-    ...asks("forgetWorker"),
     summary: "Delete an offline worker",
     params: instanceParam,
     answers: { 204: { description: "Deleted. Its jobs are back in the queue." } },
   },
-  (c, { params, token }) => askAndEnd(c, token, "forgetWorker", params),
+  ({ params }) => params,
 );
 
-const pause = endpoint(
+const pause = operation(
+  "pauseWorker",
   {
     method: "post",
     path: "/api/workers/{instance}/pause",
     tag: TAG,
-    ...asks("pauseWorker"),
     summary: "Pause a worker",
     description:
       "It gets no new jobs; its running jobs continue. The pause survives restarts of the worker and lasts until it is resumed or `until` has passed.",
@@ -176,15 +177,15 @@ const pause = endpoint(
     isBodyOptional: true,
     answers: { 200: { description: "The paused worker.", schema: workerResource } },
   },
-  (c, { params, body, token }) => askAndAnswer(c, token, "pauseWorker", { ...params, ...toPause(body) }),
+  ({ params, body }) => ({ ...params, ...toPause(body) }),
 );
 
-const hours = endpoint(
+const hours = operation(
+  "setWorkerHours",
   {
     method: "put",
     path: "/api/workers/{instance}/hours",
     tag: TAG,
-    ...asks("setWorkerHours"),
     summary: "Set or remove the hours of a worker",
     description:
       "Outside its hours a worker gets no new jobs; its running jobs continue. Windows are separated by `;`, days are `Mon-Fri` or `Sat,Sun` (none: every day), times to `24:00`; a window may pass midnight and belongs to the day on which it begins. A restart of the worker keeps them.",
@@ -192,22 +193,22 @@ const hours = endpoint(
     body: hoursRequest,
     answers: { 200: { description: "The worker with its hours.", schema: workerResource } },
   },
-  (c, { params, body, token }) => askAndAnswer(c, token, "setWorkerHours", { ...params, ...body }),
+  ({ params, body }) => ({ ...params, ...body }),
 );
 
-const resume = endpoint(
+const resume = operation(
+  "resumeWorker",
   {
     method: "post",
     path: "/api/workers/{instance}/resume",
     tag: TAG,
-    ...asks("resumeWorker"),
     summary: "Resume a worker",
     params: instanceParam,
     body: nothing,
     isBodyOptional: true,
     answers: { 200: { description: "The resumed worker.", schema: workerResource } },
   },
-  (c, { params, token }) => askAndAnswer(c, token, "resumeWorker", params),
+  ({ params }) => params,
 );
 
 export const workerRoutes: readonly Endpoint[] = [

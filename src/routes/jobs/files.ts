@@ -14,6 +14,7 @@ import {
 import { json, toIso, toMs } from "../../../contract/words/field.ts";
 import { invalid, notFound } from "../../../domain/words/refusal.ts";
 import { linkPath, readLink, toSeconds } from "../../../durable-objects/files/link.ts";
+import { operation } from "../../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { sendContent } from "../../files/content.ts";
 import { receive, receiveFile } from "../../files/receive.ts";
@@ -23,7 +24,7 @@ import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { clientOrigin } from "../../http/public-address.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
-import { ask, askAndAnswer, askAndEnd } from "../../tenant/ask.ts";
+import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { askObject } from "../../tenant/tenant-object.ts";
 
@@ -92,26 +93,26 @@ const list = endpoint(
   },
 );
 
-const get = endpoint(
+const get = operation(
+  "getFile",
   {
     ...ONE,
-    ...asks("getFile"),
     method: "get",
     summary: "Read a file's record",
     answers: { 200: { description: "The file.", schema: fileResource } },
   },
-  (c, { params, token }) => askAndAnswer(c, token, "getFile", params),
+  ({ params }) => params,
 );
 
-const remove = endpoint(
+const remove = operation(
+  "deleteFile",
   {
     ...ONE,
-    ...asks("deleteFile"),
     method: "delete",
     summary: "Delete a file",
     answers: { 204: { description: "Deleted. A job that waits with it fails with `file_gone`." } },
   },
-  (c, { params, token }) => askAndEnd(c, token, "deleteFile", params),
+  ({ params }) => params,
 );
 
 const content = endpoint(

@@ -32,7 +32,7 @@ export const EDGE_ROOMS: readonly Room[] = [
   },
   {
     places: ["src/endpoint"],
-    may: ["domain/*", "contract/*", "src/env.ts", "src/http", "src/tenant"],
+    may: ["domain/*", "contract/*", "durable-objects/api.ts", "src/env.ts", "src/http", "src/tenant"],
     packages: ["hono", "zod"],
   },
   {
