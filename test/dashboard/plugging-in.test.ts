@@ -200,6 +200,24 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("a key is found among thousands, and where a link leads to it", async () => {
+    const { page, faults } = await world.open("");
+    const { keys } = await world.call<{ keys: object[] }>("GET", "/api/keys");
+    const many = Array.from({ length: 2_000 }, (_, at) => ({ ...keys[0], id: `key_${at}`, name: `team ${at}` }));
+    await page.route("**/api/keys", (route) => route.fulfill({ json: { keys: many } }));
+    await page.goto(`${world.server.url}/#/settings/keys?key=key_1999`);
+    const rows = page.getByRole("table", { name: "Keys", exact: true }).locator("tbody tr");
+    await page.getByText("1,799 more: find them by name.").waitFor();
+    await expect.poll(() => rows.count()).toBe(201);
+    expect(await rows.last().textContent()).toContain("team 1999");
+    await page.getByLabel("Find among 2,000 keys").fill("TEAM 1234");
+    await expect.poll(() => rows.count()).toBe(1);
+    expect(await rows.textContent()).toContain("key_1234");
+    await page.getByLabel("Find among 2,000 keys").fill("nobody");
+    await page.getByText("No key matches.").waitFor();
+    expect(faults()).toEqual([]);
+  }, 60_000);
+
   it("a key that leaked is rotated in five actions", async () => {
     await world.call("POST", "/api/keys", { name: "leaked", role: "standard" });
     const { page, faults } = await world.open("");
