@@ -23,14 +23,15 @@ const NO_QUERY = z.strictObject({});
 /** At once, unless the body is still to come. */
 export const readInput = (c: AppContext, description: Description, token: TokenFacts | undefined): object => {
   refuseIdleIdempotencyKey(c, description);
-  if (description.body !== undefined || description.rawBody !== undefined) refusePackedBody(c);
+  const { body: schema } = description;
+  if (schema !== undefined || description.rawBody !== undefined) refusePackedBody(c);
   const head = {
     token,
     query: description.takesAnyQuery === true ? undefined : readQuery(c, description),
     params: parseParams(c, description),
   };
-  if (description.body === undefined) return head;
-  const withBody = (body: unknown): object => ({ ...head, body: parseBody(description, body) });
+  if (schema === undefined) return head;
+  const withBody = (body: unknown): object => ({ ...head, body: parseBody(schema, description, body) });
   const body = bodyOf(c, description, token);
   return body instanceof Promise ? body.then(withBody) : withBody(body);
 };
@@ -40,7 +41,8 @@ const ofNoQuery = new WeakMap<z.ZodType, Result<unknown, Refusal>>();
 
 const readQuery = (c: AppContext, { query, method, needs }: Description): unknown => {
   const schema = query ?? (method === "get" && needs === "none" ? undefined : NO_QUERY);
-  if (schema === undefined || c.req.url.includes("?")) return parse(schema, singleValues(c), "query");
+  if (schema === undefined) return undefined;
+  if (c.req.url.includes("?")) return parse(schema, singleValues(c, schema), "query");
   const known = ofNoQuery.get(schema) ?? readAs(schema, {}, "query");
   ofNoQuery.set(schema, known);
   return unwrap(known);
@@ -103,21 +105,19 @@ const mayBeLarge = async (
   await ask(c, token, "mayGrow", { kind });
 };
 
-const parseBody = ({ body: schema, isBodyOptional }: Description, body: unknown): unknown => {
+const parseBody = (schema: z.ZodType, { isBodyOptional }: Description, body: unknown): unknown => {
   if (body === undefined && isBodyOptional !== true) throw new Refused(invalid("", "a JSON body is required"));
   return parse(schema, body === undefined ? {} : body, "body");
 };
 
-/** A repeated parameter is refused, because its meaning would be a guess. */
-const singleValues = (c: AppContext): Record<string, string> =>
+/** A repeated parameter is refused, because its meaning would be a guess, unless the endpoint does not look at it. */
+const singleValues = (c: AppContext, { shape, def }: z.ZodObject): Record<string, string> =>
   Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => {
-      if (values.length > 1) throw new Refused(invalid(name, "is given more than once"));
+      if (values.length > 1 && (name in shape || def.catchall !== undefined))
+        throw new Refused(invalid(name, "is given more than once"));
       return [name, values[0] ?? ""];
     }),
   );
 
-const parse = (schema: z.ZodType | undefined, given: unknown, where: string): unknown => {
-  if (schema === undefined) return undefined;
-  return unwrap(readAs(schema, given, where));
-};
+const parse = (schema: z.ZodType, given: unknown, where: string): unknown => unwrap(readAs(schema, given, where));

@@ -127,6 +127,13 @@ describe("a stored answer", () => {
     expect(texts).toEqual(["two", "one", "one"]);
   });
 
+  test("is read whatever its client wants included, as many things as it names", async () => {
+    const { id } = await openai().responses.create({ model: "m1", input: "one" });
+    const include = ["reasoning.encrypted_content", "message.output_text.logprobs"] as const;
+    expect(await openai().responses.retrieve(id, { include: [...include] })).toMatchObject({ id });
+    expect((await openai().responses.inputItems.list(id, { include: [...include] })).data).toHaveLength(1);
+  });
+
   test("belongs to the key of a client", async () => {
     const clientNamed = async (name: string): Promise<OpenAI> =>
       clientOf((await api("POST", "/api/keys", { name, role: "client" })).key);
