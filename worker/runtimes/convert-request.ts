@@ -18,6 +18,7 @@ const IMMATERIAL = new Set([
   "store",
   "safety_identifier",
   "prompt_cache_key",
+  "prompt_cache_options",
   "prompt_cache_retention",
   "service_tier",
 ]);

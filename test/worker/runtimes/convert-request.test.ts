@@ -29,6 +29,11 @@ describe("a request", () => {
     expect(converted({ n: 1, logprobs: false, logit_bias: {}, modalities: ["text"] })).toEqual(converted({}));
   });
 
+  test("is taken whatever it says of OpenAI's cache, which another kind of model does not have", () => {
+    const cache = { prompt_cache_key: "a", prompt_cache_options: { mode: "explicit" }, prompt_cache_retention: "24h" };
+    expect(converted(cache)).toEqual(converted({}));
+  });
+
   // Anthropic's newest models take neither, and the others not both.
   test("whose sampling is Anthropic's default anyway does not ask Anthropic for it", () => {
     const body = { messages, temperature: 1, top_p: 1 };
