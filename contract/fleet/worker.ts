@@ -68,6 +68,7 @@ const presenceFields = {
   tags: tagList.optional(),
   provider: providerName,
   concurrency: z.int().min(0).max(MAX_CONCURRENCY).optional().meta({ default: 1 }),
+  /** Empty: as if it were left out. */
   models: z.array(modelName).max(MAX_MODELS).nullish(),
   tier: z.enum(TIERS).nullish(),
   version: label(64).nullish(),
@@ -287,7 +288,7 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   tagList: body.tags ?? "",
   tags: splitList(body.tags ?? ""),
   concurrency: body.concurrency ?? 1,
-  models: body.models ?? null,
+  models: body.models?.length ? body.models : null,
   tier: body.tier ?? null,
   version: body.version ?? null,
   unavailable: body.unavailable ?? null,

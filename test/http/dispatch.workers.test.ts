@@ -80,8 +80,11 @@ describe("a dispatch", () => {
   it("takes the model that a worker names, or a worker that names none", async () => {
     await present("named", { models: ["gpt"] });
     await present("any");
+    await present("listing", { models: [], runtime_models: ["llama"] });
     expect((await dispatch({ model: "gpt" })).body.assigned_worker).toBe("named");
     expect((await dispatch({ model: "other" })).body.assigned_worker).toBe("any");
+    await present("any", { models: ["other"] });
+    expect((await dispatch({ model: "llama" })).body.assigned_worker).toBe("listing");
   });
 
   it("keeps specialised workers for the jobs that need them, and rotates among equals", async () => {
