@@ -37,6 +37,8 @@ export const problemResponse = (refusal: Refusal, requestId: string): Response =
     ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
     ...(refusal.code === "method_not_allowed" ? { allow: refusal.allow.join(", ") } : {}),
     ...(refusal.code === "range_not_satisfiable" ? { "content-range": `bytes */${refusal.bytes}` } : {}),
+    // RFC 9110, section 15.5.22.
+    ...(refusal.code === "upgrade_required" ? { upgrade: "websocket" } : {}),
     ...challengeOf(problem.status),
   });
 };

@@ -39,7 +39,8 @@ describe("connecting", () => {
       expect([status, body.title]).toEqual([401, "Authentication failed"]);
     }
     const plain = await world.get(path);
-    expect([plain.status, plain.body.code]).toEqual([426, "upgrade_required"]);
+    const upgrade = plain.headers.get("upgrade");
+    expect([plain.status, plain.body.code, upgrade]).toEqual([426, "upgrade_required", "websocket"]);
     const misnamed = await connect("/api/workers/a%20b/connect", bearer(key));
     expect([misnamed.status, misnamed.body.errors[0].path]).toEqual([400, "instance"]);
     expect((await connect("/live", bearer(key))).status).toBe(403);
