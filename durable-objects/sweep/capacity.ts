@@ -23,9 +23,9 @@ export const announceWanted = (turn: Turn): void => {
   for (const group of queue.groups.values()) {
     const oldest = oldestJobOf(turn, group);
     if (oldest === null) continue;
-    const toldAt = notices.get(group.key) ?? null;
+    const toldAt = notices.get(group.key);
     notices.delete(group.key);
-    const againAt = toldAt === null ? waitingSince(oldest) + config.capacity.afterMs : toldAt + REPEATED_AFTER_MS;
+    const againAt = toldAt === undefined ? waitingSince(oldest) + config.capacity.afterMs : toldAt + REPEATED_AFTER_MS;
     const reason = againAt > turn.nowAt ? null : capacityReason(turn, oldest, policy);
     if (reason !== null && told < TOLD_A_SWEEP) {
       told += 1;
@@ -37,7 +37,7 @@ export const announceWanted = (turn: Turn): void => {
       nextAt = Math.min(nextAt, againAt > turn.nowAt ? againAt : soonest);
     }
   }
-  // These wait no longer: the next time they do is told again.
+  // These wait no longer.
   for (const key of notices.keys()) turn.store.capacityNotices.remove(key);
   turn.memory.wantedAt = nextAt;
 };

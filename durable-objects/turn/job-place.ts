@@ -46,15 +46,15 @@ const countLeased = (turn: PlacingTurn, before: Job | null, after: Job): void =>
 const lookForFallback = (turn: PlacingTurn, afterMs: number): void => {
   const { config, edgeLookAt } = turn.memory;
   if (config.edgeAfterMs.size === 0) return;
-  const at = turn.nowAt + afterMs;
-  if (at < edgeLookAt) turn.memory.edgeLookAt = at;
+  turn.memory.edgeLookAt = Math.min(edgeLookAt, turn.nowAt + afterMs);
   turn.due(turn.memory.edgeLookAt);
 };
 
-/** Webhooks may have to be told that the group waits for capacity. */
-const noteWaiting = (turn: PlacingTurn): void => {
+/** Webhooks may have to be told that the group waits for capacity; what they were told of an earlier wait is over. */
+const noteWaiting = (turn: PlacingTurn, group: string, hasWaited: boolean): void => {
   const { webhooks, config } = turn.memory;
   if (!isWanted(webhooks, "capacity.wanted")) return;
+  if (!hasWaited) turn.store.capacityNotices.remove(group);
   turn.memory.wantedAt = Math.min(turn.memory.wantedAt, turn.nowAt + config.capacity.afterMs);
   turn.due(turn.memory.wantedAt);
 };
@@ -75,6 +75,7 @@ const noteFreed = (turn: PlacingTurn, instance: string, provider: string): void 
 /** Moves a job from its old place to its new one: among those that wait, and in the load of workers and providers. */
 export const reindex = (turn: PlacingTurn, before: Job | null, after: Job): void => {
   const { fleet, queue } = turn.memory;
+  const hasWaited = queue.waitingIn(after.groupKey) > 0;
   if (before !== null && before.orderKey !== null) {
     queue.remove(before.groupKey, before.id);
     if (queue.waitingIn(before.groupKey) > 0) lookForFallback(turn, NEXT_LOOK_MS);
@@ -83,7 +84,7 @@ export const reindex = (turn: PlacingTurn, before: Job | null, after: Job): void
     queue.add(after.groupKey, { id: after.id, orderKey: after.orderKey });
     turn.openedGroups.add(after.groupKey);
     lookForFallback(turn, Math.min(...turn.memory.config.edgeAfterMs.values()));
-    noteWaiting(turn);
+    noteWaiting(turn, after.groupKey, hasWaited);
   }
   noteFlows(turn, before, after);
   countLeased(turn, before, after);

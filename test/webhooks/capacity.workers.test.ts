@@ -74,6 +74,21 @@ test("a group that has waited for long enough is told, again every five minutes,
   });
 });
 
+test("a group that waits again is told after the same time, however short before it was told of the last wait", async () => {
+  await inTenant("capacity-again", (at) => {
+    at(0, (turn) => create(turn, WEBHOOK));
+    at(0, ask());
+    expect(toldOf(at(10 * SECOND, announceWanted))).toHaveLength(1);
+    const { store } = at(20 * SECOND, (turn) => report(turn, PRESENCE));
+    expect(store.jobs.leasedBy("w")).toHaveLength(1);
+    expect(dueIn(at(30 * SECOND, ask()))).toBe(40 * SECOND);
+    expect(toldOf(at(39 * SECOND, announceWanted))).toEqual([]);
+    expect(toldOf(at(40 * SECOND, announceWanted))).toHaveLength(1);
+    at(41 * SECOND, ask());
+    expect(toldOf(at(2 * MINUTE, announceWanted))).toEqual([]);
+  });
+});
+
 test("the reason says what is missing, and jobs that got a worker are not told", async () => {
   await inTenant("capacity-reasons", (at) => {
     at(0, (turn) => create(turn, WEBHOOK));
