@@ -2,8 +2,15 @@
 
 import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
 import { readErrorBody } from "../calls/error-body.ts";
-import { reasonOf } from "../calls/error-causes.ts";
-import { classifyFailure, classifyThrown, type RuntimeFailure, unreachable, unreadable } from "../calls/failure.ts";
+import { isBrokenOff, reasonOf } from "../calls/error-causes.ts";
+import {
+  brokenOff,
+  classifyFailure,
+  classifyThrown,
+  type RuntimeFailure,
+  unreachable,
+  unreadable,
+} from "../calls/failure.ts";
 import { requestFailure } from "../calls/request-failure.ts";
 import type { JobFailure } from "../calls/runtime.ts";
 
@@ -14,6 +21,8 @@ import type { JobFailure } from "../calls/runtime.ts";
 export const classifyError = (error: unknown, nowMs: number): JobFailure => {
   const told = failureOf(error);
   if (told !== null) return classifyFailure(told, nowMs);
+  // The SDK says of it that it could not connect, or not read the answer.
+  if (isBrokenOff(error)) return brokenOff(reasonOf(error));
   if (APICallError.isInstance(error) && error.statusCode === undefined) return unreachable(reasonOf(error));
   return isUnreadable(error) ? unreadable(reasonOf(error)) : classifyThrown(error, nowMs);
 };

@@ -225,10 +225,21 @@ describe("what the AI SDK throws", () => {
       message: "The runtime cannot be reached: connect ECONNREFUSED 127.0.0.1:1",
       retryable: true,
     });
-    const broken = new TypeError("terminated", {
-      cause: Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" }),
-    });
-    expect(classifyError(broken, NOW)).toEqual({
+  });
+
+  const broken = new TypeError("terminated", {
+    cause: Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" }),
+  });
+
+  test.each([
+    ["in the stream", broken],
+    ["before the answer", new APICallError({ ...call, message: "Cannot connect to API", cause: broken })],
+    [
+      "at the beginning of the answer",
+      new APICallError({ ...call, statusCode: 200, message: "Failed to process successful response", cause: broken }),
+    ],
+  ])("a connection that breaks off %s is told as that, with a status", (_, error) => {
+    expect(classifyError(error, NOW)).toEqual({
       code: "runtime_unreachable",
       message: "The runtime's connection broke off: other side closed",
       retryable: true,
