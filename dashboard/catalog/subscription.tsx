@@ -7,7 +7,7 @@ import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Fact } from "../parts/fact.tsx";
-import { TextField } from "../parts/form.tsx";
+import { useFind } from "../parts/find.tsx";
 import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Time } from "../parts/time.tsx";
@@ -21,8 +21,6 @@ import { SyncButton } from "./sync-button.tsx";
 
 const BACK = { label: "Catalog", href: "#/catalog" };
 const REREAD_EVERY_MS = 1000;
-/** Rows shown at once; the search field finds the others. */
-const MAX_MODELS_SHOWN = 200;
 
 const figuresOf = ({ context_window }: ModelList["models"][number], price: ListedPrice | undefined): string =>
   [
@@ -31,15 +29,13 @@ const figuresOf = ({ context_window }: ModelList["models"][number], price: Liste
   ].join(" · ");
 
 const Models = ({ models, prices }: { models: ModelList["models"]; prices: ModelList["prices"] }) => {
-  const [sought, setSought] = useState("");
-  const words = sought.toLowerCase();
-  const found = models.filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(words));
+  const { field, shown, more } = useFind(models, "models", ({ id, name }) => `${id} ${name}`);
   if (models.length === 0) return <Empty title="No models known yet.">Sync now to read the provider's list.</Empty>;
   return (
     <>
-      <TextField label={`Find among ${count(models.length)} models`} value={sought} onInput={setSought} />
+      {field}
       <ul class="models">
-        {found.slice(0, MAX_MODELS_SHOWN).map((model) => (
+        {shown.map((model) => (
           <li key={model.id}>
             <code>{model.id}</code>
             {model.name !== model.id && <span class="dim">{model.name}</span>}
@@ -47,10 +43,7 @@ const Models = ({ models, prices }: { models: ModelList["models"]; prices: Model
           </li>
         ))}
       </ul>
-      {found.length > MAX_MODELS_SHOWN && (
-        <p class="dim">{count(found.length - MAX_MODELS_SHOWN)} more: find them by name.</p>
-      )}
-      {found.length === 0 && <p class="dim">None of them is called “{sought}”.</p>}
+      {more}
     </>
   );
 };

@@ -3,10 +3,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/access/key.ts";
 import { api } from "../api.ts";
-import { count } from "../format.ts";
-import { TextField } from "../parts/form.tsx";
+import { useFind } from "../parts/find.tsx";
 import { Lamp } from "../parts/lamp.tsx";
-import { Empty, LoadState, Page } from "../parts/page.tsx";
+import { LoadState, Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { place } from "../router.ts";
@@ -96,36 +95,19 @@ const COLUMNS: readonly Column[] = [
   { title: "Actions", class: "cell-roomy", isUnseen: true },
 ];
 
-/** Rows shown at once, with the one that a link leads to; the search field finds the others. */
-const MAX_KEYS_SHOWN = 200;
-
 const KeyTable = ({ keys, onOpen }: { keys: readonly KeyResource[]; onOpen: (open: Open) => void }) => {
-  const [sought, setSought] = useState("");
-  const words = sought.toLowerCase();
-  const found = keys.filter(({ id, name, role }) => `${name} ${id} ${role}`.toLowerCase().includes(words));
   const linked = place.value.query.get("key");
-  const shown = found.filter(({ id }, at) => at < MAX_KEYS_SHOWN || id === linked);
+  const textOf = ({ id, name, role }: KeyResource): string => `${name} ${id} ${role}`;
+  const { field, shown, more } = useFind(keys, "keys", textOf, ({ id }) => id === linked);
   return (
     <>
-      {keys.length > MAX_KEYS_SHOWN && (
-        <search class="filters">
-          <TextField
-            label={`Find among ${count(keys.length)} keys by name, id or role`}
-            value={sought}
-            onInput={setSought}
-          />
-        </search>
-      )}
-      {shown.length > 0 ? (
-        <Table name="Keys" columns={COLUMNS}>
-          {shown.map((key) => (
-            <Row key={key.id} item={key} onOpen={onOpen} />
-          ))}
-        </Table>
-      ) : (
-        <Empty title="No key matches." />
-      )}
-      {found.length > shown.length && <p class="dim">{count(found.length - shown.length)} more: find them by name.</p>}
+      {field}
+      <Table name="Keys" columns={COLUMNS}>
+        {shown.map((key) => (
+          <Row key={key.id} item={key} onOpen={onOpen} />
+        ))}
+      </Table>
+      {more}
     </>
   );
 };

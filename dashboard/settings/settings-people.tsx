@@ -2,6 +2,7 @@
 
 import type { PersonResource } from "../../contract/access/person.ts";
 import { api } from "../api.ts";
+import { useFind } from "../parts/find.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { Empty, LoadState, Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -65,6 +66,21 @@ const Row = ({ person, reload }: { person: PersonResource; reload: () => void })
   );
 };
 
+const PersonTable = ({ people, reload }: { people: readonly PersonResource[]; reload: () => void }) => {
+  const { field, shown, more } = useFind(people, "people", ({ name, email, role }) => `${name} ${email ?? ""} ${role}`);
+  return (
+    <>
+      {field}
+      <Table name="People" columns={COLUMNS}>
+        {shown.map((person) => (
+          <Row key={person.id} person={person} reload={reload} />
+        ))}
+      </Table>
+      {more}
+    </>
+  );
+};
+
 export const SettingsPeople = () => {
   const { data, error, reload } = useLoad("people", (signal) => api.people.list({ signal }));
   return (
@@ -76,13 +92,7 @@ export const SettingsPeople = () => {
           <a href="#/settings/sign-in">Set how people sign in</a>
         </Empty>
       )}
-      {data !== null && data.people.length > 0 && (
-        <Table name="People" columns={COLUMNS}>
-          {data.people.map((person) => (
-            <Row key={person.id} person={person} reload={reload} />
-          ))}
-        </Table>
-      )}
+      {data !== null && data.people.length > 0 && <PersonTable people={data.people} reload={reload} />}
     </Page>
   );
 };
