@@ -69,7 +69,7 @@ export const tenantList = z
         tenant: z.string(),
         created_at: instant,
         database: databaseNumber.optional(),
-        deleting: z.literal(true).optional().meta({ description: "its deletion has begun: repeat it until it is 204" }),
+        deleting: z.literal(true).optional().meta({ description: "its deletion is to be repeated" }),
       }),
     ),
   })

@@ -4,7 +4,7 @@
 import type { OPERATIONS, OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { askAndAnswer, askAndEnd } from "../tenant/ask.ts";
+import { askAndAnswer } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import type { Description } from "./description.ts";
 import { type Endpoint, endpoint, type Input } from "./router.ts";
@@ -22,8 +22,7 @@ export const operation = <Name extends OperationName, const D extends Told>(
 ): Endpoint => {
   const { refuses, ...facts } = asks(name, ...(description.refuses ?? []));
   const status = Number(Object.keys(description.answers)[0]);
-  const end = status === 204 ? askAndEnd : askAndAnswer;
   return endpoint({ ...facts, ...description, refuses }, async (c, input) =>
-    end(c, input.token as TokenFacts, name, await requestOf(input, c), status),
+    askAndAnswer(c, input.token as TokenFacts, name, await requestOf(input, c), status),
   );
 };

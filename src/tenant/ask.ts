@@ -14,24 +14,16 @@ export const ask = async <Name extends OperationName>(
   request: RequestOf<Name>,
 ): Promise<AnswerOf<Name>> => unwrap(await callTenant(env, token, name, request));
 
-/** Answers with what the object wrote, unread. */
+/** Answers with what the object wrote, unread; with 204 only that it is done. */
 export const askAndAnswer = async <Name extends OperationName>(
   c: AppContext,
   token: TokenFacts,
   name: Name,
   request: RequestOf<Name>,
   status = 200,
-): Promise<Response> => answer(c, unwrap(await callTenantForText(c.env, token, name, request)), status);
-
-/** Answers with nothing but that it is done. */
-export const askAndEnd = async <Name extends OperationName>(
-  c: AppContext,
-  token: TokenFacts,
-  name: Name,
-  request: RequestOf<Name>,
 ): Promise<Response> => {
-  await ask(c, token, name, request);
-  return c.body(null, 204);
+  const written = unwrap(await callTenantForText(c.env, token, name, request));
+  return status === 204 ? c.body(null, status) : answer(c, written, status);
 };
 
 /** Before history is read: the object checks the caller's key, and then history gets every earlier change. */

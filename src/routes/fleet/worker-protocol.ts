@@ -97,7 +97,7 @@ const complete = endpoint(
     path: "/api/jobs/{id}/complete",
     summary: "Report a result",
     description:
-      "An assigned job may be completed without a start. A repeated report gets the first answer again. With `claim` the worker also takes its next leases in this call, without waiting.",
+      "A start is not needed. A repeated report gets the first answer again. With `claim` the worker also takes its next leases in this call, without waiting.",
     query: completeQuery,
     body: completeRequest,
     maxBodyBytes: MAX_RESULT_BYTES + MAX_REPORT_BYTES,
