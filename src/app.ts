@@ -136,6 +136,13 @@ const answerOfError = (c: AppContext, error: unknown): Response => {
 
 const ADDRESS_TOO_LONG: Refusal = { code: "uri_too_long", limitBytes: MAX_ADDRESS_BYTES };
 
+/** Hono leaves out the body of an answer to HEAD: what writes it is told that nobody reads it, or it is written for ever. */
+const leaveUnread = (c: AppContext, { body }: Response): void => {
+  const leave = (): void => void body?.cancel().catch(() => undefined);
+  if (c.env.HOME === undefined) leave();
+  else c.env.HOME.onAnswerEnd(c, leave);
+};
+
 /**
  * What every request gets: an id, an answer also to its error, the headers that all answers have, a line in the log. Hono
  * would chain it before each handler as a middleware, which takes a tenth of a call in Node.
@@ -152,6 +159,7 @@ const inEnvelope: Envelope = (handle) => async (c) => {
     handled = answerOfError(c, error);
   }
   const answer = secured(handled, c.get("requestId"));
+  if (c.req.method === "HEAD") leaveUnread(c, answer);
   logRequest(c, answer.status, startedAt);
   return answer;
 };

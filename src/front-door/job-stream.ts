@@ -100,7 +100,11 @@ const follow = (
     }
     await body.close();
   };
-  const cut = (error: unknown) => (c.env.HOME?.cut === undefined ? body.abort(error) : c.env.HOME.cut(c));
+  const cut = (error: unknown) => {
+    // Its reader may have left before anything was passed.
+    first?.body?.cancel().catch(() => undefined);
+    return c.env.HOME?.cut === undefined ? body.abort(error) : c.env.HOME.cut(c);
+  };
   c.executionCtx.waitUntil(
     run()
       .catch(cut)

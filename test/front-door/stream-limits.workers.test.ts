@@ -17,8 +17,9 @@ import {
   streaming,
 } from "../support/workerd/fake-worker.ts";
 
-const read = async (world: Pick<World, "key">, id: string, headers: Record<string, string> = {}) =>
+const read = async (world: Pick<World, "key">, id: string, headers: Record<string, string> = {}, method = "GET") =>
   exports.default.fetch(`${ORIGIN}/api/jobs/${id}/stream`, {
+    method,
     headers: { authorization: `Bearer ${world.key}`, ...headers },
   }) as unknown as Promise<Response>;
 
@@ -124,6 +125,21 @@ describe("a stream's readers", () => {
     worker.end(job);
     worker.complete(job, "a");
     for (const one of readers) expect(await one.whole).toContain('"completed"');
+  });
+
+  it("are not those who ask for the headers alone", async () => {
+    const { world, worker, job } = await startedStream();
+    worker.say(job, 'data: {"text":"a"}\n\n');
+    for (let at = 0; at < 16; at += 1) expect((await read(world, job.id, {}, "HEAD")).status).toBe(200);
+    const reader = await eventually(async () => {
+      worker.say(job, 'data: {"text":"b"}\n\n');
+      const answer = await read(world, job.id);
+      expect(answer.status).toBe(200);
+      return streamed(answer);
+    });
+    worker.end(job);
+    worker.complete(job, "a");
+    expect(await reader.whole).toContain('"completed"');
   });
 
   it("are sixteen together, whatever keys they read with; the next is refused, until one leaves", async () => {

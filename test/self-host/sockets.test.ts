@@ -123,6 +123,19 @@ test("the sockets of two tenants are apart, also under the same names and with t
   await workers[1]?.hears({ type: "worker.paused" });
 }, 60_000);
 
+test("who asks for the headers of a stream alone is no reader of it", async () => {
+  const headers = { authorization: `Bearer ${server.adminKey}` };
+  const reading = await worker(server.adminKey, "read");
+  const { body: job } = await call(server.adminKey, "POST", "/dispatch", { prompt: "x", stream: true });
+  const ask = (method: string) => fetch(`${server.url}/api/jobs/${job.id}/stream`, { method, headers });
+  for (let at = 0; at < 20; at += 1) await expect.poll(async () => (await ask("HEAD")).status).toBe(200);
+  const read = await ask("GET");
+  expect(read.status).toBe(200);
+  await read.body?.cancel();
+  await call(server.adminKey, "POST", `/api/jobs/${job.id}/cancel`);
+  reading.leave();
+}, 60_000);
+
 test("the death of the tenants' process ends every socket at once, and a worker that comes back has its job", async () => {
   const key = server.adminKey;
   const [first, viewer] = [await worker(key, "back"), new Client(key, "/live")];
