@@ -138,7 +138,9 @@ const ADDRESS_TOO_LONG: Refusal = { code: "uri_too_long", limitBytes: MAX_ADDRES
 
 /** Hono leaves out the body of an answer to HEAD: what writes it is told that nobody reads it, or it is written for ever. */
 const leaveUnread = (c: AppContext, { body }: Response): void => {
-  const leave = (): void => void body?.cancel().catch(() => undefined);
+  const leave = (): void => {
+    body?.cancel().catch(() => undefined);
+  };
   if (c.env.HOME === undefined) leave();
   else c.env.HOME.onAnswerEnd(c, leave);
 };

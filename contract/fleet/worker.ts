@@ -250,7 +250,7 @@ export const claimAnswer = z
     jobs: z.array(leasedJob),
     skipped: z.record(z.string(), count).meta({
       description:
-        "why the waiting jobs are not for this worker, and how many: the 100 most frequent reasons, each with 8 tags at most, of the 1,000 requirements that have waited longest, or of fewer with 3,000 tags together",
+        "why the waiting jobs are not for this worker, and how many: the 100 most frequent reasons of the (at most 1,000) requirements that have waited longest",
     }),
     model_tasks: modelTasks,
   })

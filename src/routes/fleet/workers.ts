@@ -171,7 +171,7 @@ const pause = operation(
     tag: TAG,
     summary: "Pause a worker",
     description:
-      "It gets no new jobs; its running jobs continue. The pause survives restarts of the worker and lasts until it is resumed or `until` has passed.",
+      "It gets no new jobs; its running jobs continue. The pause survives restarts, until it is resumed or `until` has passed.",
     params: instanceParam,
     body: pauseRequest,
     isBodyOptional: true,
