@@ -36,7 +36,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "requests of a connection that have no answer, and that wait for those before them",
-    holds: ["self-host/edge/turns/pipelines.ts#waiting"],
+    holds: ["self-host/edge/turns/pipelines.ts#waiting", "self-host/edge/turns/pipelines.ts#underWay"],
     grownBy: "request",
     countedBy: "self-host/edge/turns/pipelines.ts",
     bound: MAX_UNANSWERED,

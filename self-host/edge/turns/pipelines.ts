@@ -21,12 +21,19 @@ interface HeldBack {
 const bytesOf = ({ rawHeaders, url = "" }: IncomingMessage): number =>
   rawHeaders.reduce((sum, { length }) => sum + length, REQUEST_BYTES + url.length);
 
+/** Node tells only the answer that has the connection of its loss: those behind it would be under way for ever. */
+const endUnsent = (answer: ServerResponse): void => {
+  if (answer.socket !== null) return;
+  answer.destroy();
+  answer.emit("close");
+};
+
 /** The requests of one connection. */
 class Pipeline {
   readonly #socket: Socket;
   readonly #all: { bytes: number };
   #waiting: HeldBack[] = [];
-  #underWay = 0;
+  readonly #underWay = new Set<ServerResponse>();
 
   constructor(socket: Socket, all: { bytes: number }) {
     this.#socket = socket;
@@ -34,21 +41,26 @@ class Pipeline {
     socket.once("close", () => {
       for (const { bytes } of this.#waiting) all.bytes -= bytes;
       this.#waiting = [];
+      for (const answer of this.#underWay) endUnsent(answer);
     });
   }
 
+  get isEmpty(): boolean {
+    return this.#underWay.size === 0;
+  }
+
   get isFull(): boolean {
-    return this.#underWay + this.#waiting.length >= MAX_UNANSWERED;
+    return this.#underWay.size + this.#waiting.length >= MAX_UNANSWERED;
   }
 
   /** False if it would have to wait, and too much waits. */
-  add(incoming: IncomingMessage, outgoing: Pick<ServerResponse, "once">, begin: () => void): boolean {
+  add(incoming: IncomingMessage, outgoing: ServerResponse, begin: () => void): boolean {
     const start = (): void => {
-      this.#underWay += 1;
-      outgoing.once("close", this.#left);
+      this.#underWay.add(outgoing);
+      outgoing.once("close", () => this.#left(outgoing));
       begin();
     };
-    if (this.#underWay < ANSWERED_AT_A_TIME) {
+    if (this.#underWay.size < ANSWERED_AT_A_TIME) {
       start();
       return true;
     }
@@ -60,14 +72,14 @@ class Pipeline {
   }
 
   /** An answer has left, or never will. */
-  readonly #left = (): void => {
-    this.#underWay -= 1;
+  #left(outgoing: ServerResponse): void {
+    this.#underWay.delete(outgoing);
     if (this.#socket.destroyed) return;
     const next = this.#waiting.shift();
     if (next === undefined) return;
     this.#all.bytes -= next.bytes;
     next.begin();
-  };
+  }
 }
 
 export class Pipelines {
@@ -75,8 +87,13 @@ export class Pipelines {
   /** What waits. */
   readonly #all = { bytes: 0 };
 
+  /** It has answers under way. */
+  isBusy(socket: Socket): boolean {
+    return this.#ofSocket.get(socket)?.isEmpty === false;
+  }
+
   /** Calls `begin` when few enough requests before it have no answer: of most clients at once. */
-  enter(incoming: IncomingMessage, outgoing: Pick<ServerResponse, "once">, begin: () => void): void {
+  enter(incoming: IncomingMessage, outgoing: ServerResponse, begin: () => void): void {
     const { socket } = incoming;
     if (socket.destroyed) return;
     const pipeline = this.#ofSocket.get(socket) ?? new Pipeline(socket, this.#all);

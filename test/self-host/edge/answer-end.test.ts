@@ -68,3 +68,12 @@ it("a stream whose client has left, although nothing is written any more", async
   socket.destroy();
   await expect.poll(() => ended).toBe(1);
 });
+
+it("those behind a stream on one connection, when it is lost", async () => {
+  const socket = await ask("/stream");
+  socket.write(["/text", "/stream", "/empty"].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(""));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(ended).toBe(0);
+  socket.destroy();
+  await expect.poll(() => ended).toBe(4);
+});
