@@ -127,9 +127,7 @@ const OPTIONS = {
   keepAliveInitialDelay: PROBE_AFTER_MS,
   // The listener refuses a request without a Host header, as a problem with an id.
   requireHostHeader: false,
-  // Other protocols are not supported; the request is answered as if none had been offered (RFC 9110, 7.8).
-  shouldUpgradeCallback: isWebSocket,
-} as ServerOptions;
+} as const satisfies ServerOptions;
 
 type AddressOf = (incoming: IncomingMessage) => string;
 /** `head`: what came after the headers of a request to upgrade. */
@@ -154,13 +152,18 @@ const answerWith = (fetch: Fetch): Answer => {
 };
 
 /** A request begins when it is its owner's turn. */
-const beginInTurns = (server: Server, answer: Answer, addressOf: AddressOf, departures: Departures): void => {
+const beginInTurns = (
+  server: Server,
+  answer: Answer,
+  addressOf: AddressOf,
+  departures: Departures,
+  pipelines: Pipelines,
+): void => {
   const keys = new Company();
   const turns = new TickTurns((name) => (keys.isAlone(name) ? BEGUN_A_TURN.alone : BEGUN_A_TURN.besideOthers));
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (!outgoing.destroyed) answer(incoming, outgoing);
   };
-  const pipelines = new Pipelines();
   const takeTurn = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     countAnswer(server, outgoing);
     const owner = turnOwnerOf(incoming, () => addressOf(incoming));
@@ -216,7 +219,12 @@ const refuseMalformed = (server: Server): void => {
   const refused = new WeakSet<Duplex>();
   // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
   server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
-  server.on("connect", (_incoming, socket) => rawProblem(socket, NO_CONNECT));
+  server.on("connect", (_incoming, socket) => {
+    // Node hears of such a connection's end no more.
+    socket.on("error", () => socket.destroy());
+    setTimeout(() => socket.destroy(), LAST_BYTES_MS).unref();
+    rawProblem(socket, NO_CONNECT);
+  });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // The rest of a refused request is discarded: if it were cut off while sending, the client would not read the
     // answer.
@@ -235,11 +243,16 @@ export const edgeServer = (
   maxConnections: number,
   addressOf: AddressOf = ({ socket }) => socket.remoteAddress ?? "",
 ): Server => {
-  const server = createServer(OPTIONS);
+  const pipelines = new Pipelines();
+  // Other protocols are not supported; the request is answered as if none had been offered (RFC 9110, 7.8). So is one behind
+  // answers that have not left: they need the connection.
+  const shouldUpgradeCallback = (incoming: IncomingMessage): boolean =>
+    isWebSocket(incoming) && !pipelines.isBusy(incoming.socket);
+  const server = createServer({ ...OPTIONS, shouldUpgradeCallback } as ServerOptions);
   const answer = answerWith(fetch);
   const departures = new Departures();
   server.maxConnections = maxConnections;
-  beginInTurns(server, answer, addressOf, departures);
+  beginInTurns(server, answer, addressOf, departures, pipelines);
   beginFewAtOnce(server);
   keepConnections(server, departures);
   passUpgrades(server, answer, departures);

@@ -36,6 +36,9 @@ const exchange = (sent: string): Promise<string> =>
 
 const END = "\r\n\r\n";
 
+const countConnections = (): Promise<number> =>
+  new Promise((resolve, reject) => server.getConnections((error, count) => (error ? reject(error) : resolve(count))));
+
 it.each([
   ["CONNECT", `CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443${END}`, 405, "method_not_allowed"],
   ["headers of 100 KB", `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${"a".repeat(100_000)}${END}`, 431, "headers_too_large"],
@@ -57,6 +60,31 @@ it.each([
   expect(problem).toMatchObject({ status, code });
   expect(head).toContain(`x-request-id: ${problem.instance}`);
   if (status === 405) expect(head).toMatch(/\r\nallow: GET, /);
+});
+
+const UPGRADE = `GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket${END}`;
+
+it("a handshake behind an answer that has not left is a plain request", async () => {
+  const answers = await exchange(`GET / HTTP/1.1\r\nHost: x${END}${UPGRADE}`);
+  expect(answers.match(/from the app/g)).toHaveLength(2);
+});
+
+it("a client that resets its connection after CONNECT harms nobody", async () => {
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  client.on("error", () => undefined);
+  client.write(`CONNECT x:1 HTTP/1.1\r\nHost: x:1${END}`);
+  await once(client, "data");
+  client.resetAndDestroy();
+  await expect.poll(countConnections).toBe(0);
+  expect(await exchange(`GET / HTTP/1.1\r\nHost: x\r\nConnection: close${END}`)).toContain("from the app");
+});
+
+it("a connection that is refused for CONNECT ends, although its client neither reads nor leaves", async () => {
+  const client = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", allowHalfOpen: true });
+  client.write(`CONNECT x:1 HTTP/1.1\r\nHost: x:1${END}what is not read`);
+  await once(client, "data");
+  await expect.poll(() => countConnections(), { timeout: 3_000 }).toBe(0);
+  client.destroy();
 });
 
 it.each([
