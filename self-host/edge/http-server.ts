@@ -76,6 +76,12 @@ const rawProblem = (socket: Duplex, refusal: Refusal): void => {
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 };
 
+/** Of a connection that Node no longer reads as HTTP: it hears of its end only if the rest is read. */
+const endSoon = (socket: Duplex): void => {
+  socket.resume();
+  setTimeout(() => socket.destroy(), LAST_BYTES_MS).unref();
+};
+
 const connectionsOf = new WeakMap<Server, Set<Socket>>();
 
 /**
@@ -114,7 +120,11 @@ const nameHost = ({ headers, rawHeaders }: IncomingMessage): void => {
   rawHeaders.push("Host", "localhost");
 };
 
-const isWebSocket = (incoming: IncomingMessage): boolean => incoming.headers.upgrade?.toLowerCase() === "websocket";
+/** Where there is a socket. Elsewhere a handshake is a plain request, whose answer counts until it has ended. */
+const SOCKET = /^\/(live|api\/workers\/[^/?]+\/(connect|stream))(\?|$)/;
+
+const isWebSocket = ({ headers, url = "" }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === "websocket" && SOCKET.test(url);
 
 const OPTIONS = {
   maxHeaderSize: MAX_HEADER_BYTES,
@@ -210,7 +220,11 @@ const passUpgrades = (server: Server, answer: Answer, departures: Departures): v
     const outgoing = new ServerResponse(incoming);
     outgoing.shouldKeepAlive = false;
     outgoing.assignSocket(socket as Parameters<ServerResponse["assignSocket"]>[0]);
-    outgoing.once("finish", () => socket.end());
+    // The handshake is refused.
+    outgoing.once("finish", () => {
+      socket.end();
+      endSoon(socket);
+    });
     answer(incoming, outgoing, head);
   });
 };
@@ -220,10 +234,9 @@ const refuseMalformed = (server: Server): void => {
   // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
   server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
   server.on("connect", (_incoming, socket) => {
-    // Node hears of such a connection's end no more.
     socket.on("error", () => socket.destroy());
-    setTimeout(() => socket.destroy(), LAST_BYTES_MS).unref();
     rawProblem(socket, NO_CONNECT);
+    endSoon(socket);
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // The rest of a refused request is discarded: if it were cut off while sending, the client would not read the

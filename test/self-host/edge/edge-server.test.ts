@@ -14,7 +14,11 @@ import { mint } from "../../../src/http/key-format.ts";
 let server: Server;
 beforeAll(async () => {
   const sees = (one: IncomingMessage): string => (one.rawHeaders.includes("Host") ? "with a Host" : "without Host");
-  server = edgeServer((_, { incoming }) => new Response(`from the app, ${sees(incoming)}`), 100);
+  server = edgeServer(
+    (_, { incoming, head }) =>
+      new Response(`from the app, ${sees(incoming)}${head === undefined ? "" : ", a handshake"}`),
+    100,
+  );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 });
@@ -62,11 +66,17 @@ it.each([
   if (status === 405) expect(head).toMatch(/\r\nallow: GET, /);
 });
 
-const UPGRADE = `GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket${END}`;
+const UPGRADE = `GET /live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket${END}`;
 
 it("a handshake behind an answer that has not left is a plain request", async () => {
   const answers = await exchange(`GET / HTTP/1.1\r\nHost: x${END}${UPGRADE}`);
   expect(answers.match(/from the app/g)).toHaveLength(2);
+});
+
+it("a handshake is one only where there is a socket", async () => {
+  expect(await exchange(UPGRADE)).toContain("a handshake");
+  expect(await exchange(UPGRADE.replace("/live", "/api/workers/w%201/connect?x=1"))).toContain("a handshake");
+  expect(await exchange(UPGRADE.replace("/live", "/api/jobs"))).not.toContain("a handshake");
 });
 
 it("a client that resets its connection after CONNECT harms nobody", async () => {
@@ -79,9 +89,12 @@ it("a client that resets its connection after CONNECT harms nobody", async () =>
   expect(await exchange(`GET / HTTP/1.1\r\nHost: x\r\nConnection: close${END}`)).toContain("from the app");
 });
 
-it("a connection that is refused for CONNECT ends, although its client neither reads nor leaves", async () => {
+it.each([
+  ["CONNECT", `CONNECT x:1 HTTP/1.1\r\nHost: x:1${END}`],
+  ["a handshake", UPGRADE],
+])("a connection that is refused for %s ends, although its client sends more and does not leave", async (_, sent) => {
   const client = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", allowHalfOpen: true });
-  client.write(`CONNECT x:1 HTTP/1.1\r\nHost: x:1${END}what is not read`);
+  client.write(`${sent}what is not read`);
   await once(client, "data");
   await expect.poll(() => countConnections(), { timeout: 3_000 }).toBe(0);
   client.destroy();

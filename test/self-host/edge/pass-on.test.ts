@@ -152,7 +152,7 @@ it("before it is passed on: then it never gets there", async () => {
 });
 
 const handshake =
-  "GET /x HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n" +
+  "GET /live HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n" +
   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 const heardBy = (socket: Socket): (() => string) => {
   let text = "";
@@ -214,7 +214,7 @@ it("a handshake that is refused ends the connection: what the client sends behin
   await once(socket, "close");
   expect(heard()).toMatch(/^HTTP\/1.1 404 .*nothing here$/s);
   expect((await fetch(`http://127.0.0.1:${(edge.address() as AddressInfo).port}/after`)).status).toBe(404);
-  expect(asked).toEqual(["/x", "/after"]);
+  expect(asked).toEqual(["/live", "/after"]);
 });
 
 it("after a handshake that is accepted bytes go both ways, also those that came with it", async () => {
