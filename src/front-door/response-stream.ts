@@ -124,19 +124,27 @@ const followAttempts = async (
     if (!isStreaming(job) || place.hasBegun) continue;
     chunks ??= await chunksOf(c, token, job, null);
     // The relay's comments are left out with all that is no event.
-    if (chunks.status === OK && chunks.body !== null) await keptAlive(body, pass(chunks.body, place, body));
+    if (chunks.status === OK && chunks.body !== null)
+      await keptAlive(body, pass(chunks.body, place, body, c.req.raw.signal));
     chunks = null;
     if (place.isOver) return;
   }
 };
 
-const pass = async (chunks: ReadableStream<Uint8Array>, place: Place, body: WrittenBody): Promise<void> => {
+/** Until the reader leaves: a worker that says nothing must not keep its place at the relay. */
+const pass = (
+  chunks: ReadableStream<Uint8Array>,
+  place: Place,
+  body: WrittenBody,
+  signal: AbortSignal,
+): Promise<void> => {
   const decoder = new TextDecoder();
   const events = new WholeEvents();
-  for await (const chunk of chunks) {
+  const write = async (chunk: Uint8Array): Promise<void> => {
     const said = place.next(decoder.decode(events.take(chunk), { stream: true }));
     if (said !== "") await body.write(said);
-  }
+  };
+  return chunks.pipeTo(new WritableStream({ write }), { signal });
 };
 
 /** The response as it ended. */

@@ -136,6 +136,43 @@ test("who asks for the headers of a stream alone is no reader of it", async () =
   reading.leave();
 }, 60_000);
 
+test.each(["GET", "HEAD"])(
+  "who has left a stored response's stream is no reader of it: %s",
+  async (method) => {
+    const headers = { authorization: `Bearer ${server.adminKey}` };
+    const presence = { instance: `told-${method}`, status: "online", tags: "", provider: "told", apis: ["responses"] };
+    await call(server.adminKey, "POST", "/presence", { ...presence, models: [presence.instance] });
+    const asking = { model: presence.instance, input: "x", background: true, stream: true };
+    const asked = await fetch(`${server.url}/v1/responses`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify(asking),
+    });
+    const job = asked.headers.get("x-signalbox-job") ?? "";
+    await asked.body?.cancel();
+    const { body: claimed } = await call(server.adminKey, "POST", `/api/workers/${presence.instance}/claim?wait=5`);
+    const { lease } = claimed.jobs[0];
+    await call(server.adminKey, "POST", `/api/jobs/${job}/start`, { lease });
+    const event = { type: "response.output_text.delta", sequence_number: 1, delta: "a" };
+    await fetch(`${server.url}/api/jobs/${job}/stream?lease=${lease}`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "text/event-stream" },
+      body: `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+    });
+    const path = `${server.url}/v1/responses/resp_${job}?stream=true`;
+    for (let at = 0; at < 20; at += 1) {
+      const leaving = new AbortController();
+      const read = await fetch(path, { method, headers, signal: leaving.signal });
+      expect(read.status).toBe(200);
+      await read.body?.getReader().read();
+      leaving.abort();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await call(server.adminKey, "POST", `/api/jobs/${job}/cancel`);
+  },
+  60_000,
+);
+
 test("the death of the tenants' process ends every socket at once, and a worker that comes back has its job", async () => {
   const key = server.adminKey;
   const [first, viewer] = [await worker(key, "back"), new Client(key, "/live")];

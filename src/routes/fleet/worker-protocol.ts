@@ -132,7 +132,7 @@ const fail = endpoint(
     path: "/api/jobs/{id}/fail",
     summary: "Report a failure",
     description:
-      "A retryable failure is tried again until the job has had `max_attempts`; a rate limit waits if the provider's `rate_limit` is configured, and the fallback strategy goes to the next provider. Any other failure is final.",
+      "A retryable failure is tried again until the job has had `max_attempts`; a rate limit waits if the provider's `rate_limit` is configured. Any other failure is final.",
     body: failRequest,
   },
   async (c, { params, body, token }) => {
