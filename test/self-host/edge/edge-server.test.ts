@@ -7,6 +7,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { Hono } from "hono";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
+import { endpoints } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
 import { authenticateCaller, type Variables } from "../../../src/http/auth.ts";
 import { mint } from "../../../src/http/key-format.ts";
@@ -67,6 +68,19 @@ it.each([
 });
 
 const UPGRADE = `GET /live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket${END}`;
+
+it("a handshake is one at each endpoint of a socket, and a plain request elsewhere", async () => {
+  const isOfSocket = new Map(
+    endpoints.map(({ description: { path, refuses = [] } }) => [path, refuses.includes("upgrade_required")] as const),
+  );
+  const taken: string[] = [];
+  for (const path of isOfSocket.keys()) {
+    const handshake = UPGRADE.replace("/live", path.replace(/\{\w+\}/g, "x"));
+    if ((await exchange(handshake)).includes("a handshake")) taken.push(path);
+  }
+  expect(taken).toHaveLength(3);
+  expect(taken).toEqual([...isOfSocket.keys()].filter((path) => isOfSocket.get(path)));
+});
 
 it("a handshake behind an answer that has not left is a plain request", async () => {
   const answers = await exchange(`GET / HTTP/1.1\r\nHost: x${END}${UPGRADE}`);
