@@ -41,8 +41,8 @@ export const tokensAsked = ({ api = null, prompt, input }: Request): number =>
 
 /** The names under which the tokens of a job count: its key's and its person's, where those have a limit of tokens. */
 const countedFor = (turn: Turn, { keyId, batch, fairnessKey: user }: Job): readonly string[] => {
-  const limits = keyId === null || batch !== null ? null : turn.store.keys.find(keyId)?.limits;
-  if (keyId === null || limits == null) return [];
+  const limits = turn.store.keys.limitsOf(keyId);
+  if (keyId === null || batch !== null || limits === null) return [];
   return [
     ...(limits.tokensPerMinute == null ? [] : [keyId]),
     ...(limits.perUser?.tokensPerMinute == null || user === null ? [] : [userOf(keyId, user)]),

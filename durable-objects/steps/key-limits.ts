@@ -38,9 +38,8 @@ interface Limited {
   readonly demand: Demand;
 }
 
-const limitsOf = (turn: Turn): { keyId: string; limits: KeyLimits } | null => {
-  const { keyId } = turn.caller;
-  const limits = keyId === null ? null : (turn.store.keys.find(keyId)?.limits ?? null);
+const limitsOf = (turn: Turn, keyId = turn.caller.keyId): { keyId: string; limits: KeyLimits } | null => {
+  const limits = turn.store.keys.limitsOf(keyId);
   return keyId === null || limits === null ? null : { keyId, limits };
 };
 
@@ -191,9 +190,9 @@ const refuseOverMoney = (
 
 /** Why a key's lines of batches wait: of its limits only those on money and models hold for them. */
 export const heldByMoney = (turn: Turn, keyId: string | null): string | null => {
-  const limits = keyId === null ? null : (turn.store.keys.find(keyId)?.limits ?? null);
-  if (keyId === null || limits === null) return null;
-  const within = refuseOverMoney(turn, limitedBy(keyId, limits, []), limits.monthNanoUsd);
+  const held = limitsOf(turn, keyId);
+  if (held === null) return null;
+  const within = refuseOverMoney(turn, limitedBy(held.keyId, held.limits, []), held.limits.monthNanoUsd);
   return within.ok || within.error.code !== "insufficient_quota" ? null : within.error.detail;
 };
 
@@ -227,13 +226,15 @@ const countOne = (turn: Turn, isNew: boolean, { name, limits, demand }: Limited)
 /** Charges the cost of an attempt to the key that created the job, and to its person, if they have limits. */
 export const chargeKey = (
   turn: Turn,
-  { keyId, fairnessKey: user }: { readonly keyId: string | null; readonly fairnessKey: string | null },
+  job: { readonly keyId: string | null; readonly fairnessKey: string | null },
   dayAt: number,
   nanoUsd: number,
 ): void => {
-  const limits = keyId === null ? null : (turn.store.keys.find(keyId)?.limits ?? null);
-  if (keyId === null || limits === null) return;
+  const held = limitsOf(turn, job.keyId);
+  if (held === null) return;
+  const { keyId, limits } = held;
   turn.store.keyUse.addSpent(keyId, dayAt, nanoUsd);
+  const user = job.fairnessKey;
   if (user !== null && limits.perUser?.dayNanoUsd != null)
     turn.store.keyUse.addSpent(userOf(keyId, user), dayAt, nanoUsd);
 };

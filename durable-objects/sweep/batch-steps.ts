@@ -2,7 +2,7 @@
 // step may be asked and answered twice. A batch's lines become jobs in the turn that moves its cursor past them, so each
 // becomes one job. When to take a step: `batch-look.ts`.
 
-import { type KeyLimits, mayUseModel } from "../../domain/access/key-limits.ts";
+import { mayUseModel } from "../../domain/access/key-limits.ts";
 import {
   type BatchEnding,
   type BatchFileKind,
@@ -94,10 +94,8 @@ const learning = (turn: Turn, batch: BatchRecord): { rules: LineRules; bytes: nu
 };
 
 /** Of the models that its key may use; null: all. */
-const patternsOf = (turn: Turn, batch: BatchRecord): readonly string[] | null => limitsOf(turn, batch)?.models ?? null;
-
-const limitsOf = (turn: Turn, { keyId }: BatchRecord): KeyLimits | null =>
-  (keyId === null ? null : turn.store.keys.find(keyId)?.limits) ?? null;
+const patternsOf = ({ store }: Turn, { keyId }: BatchRecord): readonly string[] | null =>
+  store.keys.limitsOf(keyId)?.models ?? null;
 
 const modelToFeed = (
   turn: Turn,
@@ -214,7 +212,7 @@ export const fed = (
   if (batch === undefined || known === undefined || last === undefined) return false;
   if (batch.status !== "in_progress" || known.cursor?.line !== cursor?.line) return false;
   const found = meant(turn, batch, model);
-  const edge = batch.edge !== false && limitsOf(turn, batch)?.edge !== false;
+  const edge = batch.edge !== false && turn.store.keys.limitsOf(batch.keyId)?.edge !== false;
   const jobs = lines.map((line) => toNewJob(batch, model, found, edge, line));
   const groups = [...new Set(jobs.map((one) => groupKeyOf(requirementsOfNew(one))))];
   if (!refuseGroups(turn, groups).ok || holdReason(turn, batch) !== null) return false;

@@ -26,7 +26,7 @@ export const putOpenCount = ({ memory: { openByKey }, store }: Counted, name: st
 export const countByKey = (turn: Counted, before: Job | null, after: Job): void => {
   const { keyId, fairnessKey: user, status } = after;
   if (keyId === null || after.batch !== null || before?.status === status) return;
-  const limits = turn.store.keys.find(keyId)?.limits ?? null;
+  const limits = turn.store.keys.limitsOf(keyId);
   if (limits === null) return;
   const opened = Number(isOpen(status)) - Number(before !== null && isOpen(before.status));
   const waited = Number(status === "pending") - Number(before?.status === "pending");

@@ -153,7 +153,7 @@ const openBatchesOf = (turn: Turn, { id: keyId }: KeyRecord): void => {
 /** Jobs of a key with a limit on jobs are counted from now on. */
 const putKey = (turn: Turn, key: KeyRecord): void => {
   const { jobs, keys } = turn.store;
-  const had = keys.find(key.id)?.limits?.perUser?.concurrent ?? null;
+  const had = keys.limitsOf(key.id)?.perUser?.concurrent ?? null;
   keys.put(key);
   const { id, limits } = key;
   keepCount(turn, id, limits?.concurrent ?? null, jobs.openCountOf);

@@ -1,6 +1,7 @@
 // Keys and the dashboard's sessions: digests only, never the secrets.
 
 import type { KeyRecord } from "../../../domain/access/key.ts";
+import type { KeyLimits } from "../../../domain/access/key-limits.ts";
 import { Recent } from "../recent.ts";
 import { RecordSums } from "../record-sums.ts";
 import { cells, first, put, record, records, type Sql, scalar } from "../sql.ts";
@@ -28,14 +29,18 @@ export const keysTable = (sql: Sql) => {
   /** No key has changed since there was no room: to look again takes long. */
   let isFull = false;
   const sums = new RecordSums(sql, "keys", "id");
+  const find = (id: string): KeyRecord | null => {
+    const known = recent.get(id);
+    if (known !== undefined) return known;
+    const found = record<KeyRecord>(sql, "SELECT record FROM keys WHERE id = ?", id);
+    if (found !== null) recent.keep(id, found);
+    return found;
+  };
   return {
-    find: (id: string): KeyRecord | null => {
-      const known = recent.get(id);
-      if (known !== undefined) return known;
-      const found = record<KeyRecord>(sql, "SELECT record FROM keys WHERE id = ?", id);
-      if (found !== null) recent.keep(id, found);
-      return found;
-    },
+    find,
+
+    /** Null also for no key. */
+    limitsOf: (id: string | null): KeyLimits | null => (id === null ? null : (find(id)?.limits ?? null)),
 
     forgetRecent: (): void => {
       recent.clear();
