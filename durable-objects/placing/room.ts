@@ -1,12 +1,14 @@
 // Whether the tenant has room for more: what it may store, and how many different requirements may wait. Nobody who
 // finishes or stops work is asked.
 
+import type { Job } from "../../domain/job/job.ts";
 import { type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
 import { choose } from "../../domain/routing/choice.ts";
 import { BYTES_A_GB } from "../../domain/tenant/storage-use.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
-import { err, ok, type Result } from "../../domain/words/result.ts";
+import { allPass, err, ok, type Result } from "../../domain/words/result.ts";
+import { refuseOverWaiting } from "../steps/key-limits.ts";
 import type { Memory } from "../turn/memory.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routePolicy } from "./route-policy.ts";
@@ -60,6 +62,13 @@ export const refuseGroups = (turn: Turn, groupKeys: readonly string[]): Result<n
   if (opened.size === 0 || groups.size + opened.size <= MAX_GROUPS) return ok(null);
   return err({ code: "too_many_groups", limit: MAX_GROUPS, retryAfterSeconds: GROUPS_RETRY_SECONDS });
 };
+
+/** Whether this job may wait, too. */
+export const refuseWaiting = (turn: Turn, { groupKey }: Job): Result<null, Refusal> =>
+  allPass(
+    () => refuseOverWaiting(turn, 1),
+    () => refuseGroups(turn, [groupKey]),
+  );
 
 /** A single job that a worker takes at once opens no group. */
 export const refuseNewGroups = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {

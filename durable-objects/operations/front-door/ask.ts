@@ -18,19 +18,12 @@ import type { Priority, Tier } from "../../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { passedOver, triedOf } from "../../placing/next-choice.ts";
 import { admit, admitTo, chooseFor } from "../../placing/place-job.ts";
-import { refuseBacklog, refuseGroups } from "../../placing/room.ts";
+import { refuseBacklog, refuseWaiting } from "../../placing/room.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { waitingReason } from "../../placing/waiting-reason.ts";
 import { inFlow } from "../../steps/flow.ts";
 import { type Idempotency, recall, withIdempotency } from "../../steps/idempotency.ts";
-import {
-  countRequest,
-  type LimitState,
-  mayUseEdge,
-  refuseOverLimits,
-  refuseOverUse,
-  refuseOverWaiting,
-} from "../../steps/key-limits.ts";
+import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
 import { isSilent } from "../../steps/last-sign.ts";
 import { type BudgetRefusal, refuseOverBudget } from "../../steps/reached-budgets.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -208,10 +201,8 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const isOffered = !isOptional(request.api) || isOnlyFull(turn.memory.fleet, routeRequest(turn, created.job), policy);
   if (!isOffered) return err({ code: "api_not_offered", api: request.api });
   if (!mayWait(turn, created.job)) return err(refusedAtOnce(turn, created.job));
-  const waiting = refuseOverWaiting(turn, 1);
-  if (!waiting.ok) return waiting;
-  const grouped = refuseGroups(turn, [created.job.groupKey]);
-  if (!grouped.ok) return grouped;
+  const room = refuseWaiting(turn, created.job);
+  if (!room.ok) return room;
   keep();
   admit(turn, created, new Map(), policy);
   return presented(created.job);

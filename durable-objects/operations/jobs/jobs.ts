@@ -11,9 +11,9 @@ import { explainClosest } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../../domain/routing/filter.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
-import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { allPass, err, ok, type Result } from "../../../domain/words/result.ts";
 import { admit, admitTo, chooseFor, type WaitingReasons } from "../../placing/place-job.ts";
-import { refuseBacklog, refuseGroups, refuseNewGroups } from "../../placing/room.ts";
+import { refuseBacklog, refuseGroups, refuseNewGroups, refuseWaiting } from "../../placing/room.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { delayReason, waitingReason } from "../../placing/waiting-reason.ts";
 import { reserveAgain } from "../../steps/demand.ts";
@@ -28,14 +28,7 @@ import {
   withIdempotency,
 } from "../../steps/idempotency.ts";
 import { refuseGoneFiles } from "../../steps/job-files.ts";
-import {
-  countRequest,
-  mayUseEdge,
-  refuseModel,
-  refuseOverLimits,
-  refuseOverUse,
-  refuseOverWaiting,
-} from "../../steps/key-limits.ts";
+import { countRequest, mayUseEdge, refuseModel, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
 import { lastSignOf } from "../../steps/last-sign.ts";
 import { refuseOverBudget } from "../../steps/reached-budgets.ts";
 import { allowReading } from "../../steps/reading.ts";
@@ -67,22 +60,16 @@ export const createOne = (
 
 /** Checked after looking for an earlier answer: a repeated request gets its first answer, whatever applies now. */
 const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
-  const permitted = permit(turn.memory.killswitch, "create");
-  if (!permitted.ok) return permitted;
-  const files = refuseGoneFiles(turn, asked);
-  if (!files.ok) return files;
-  const backlog = refuseBacklog(turn);
-  if (!backlog.ok) return backlog;
-  const grouped = refuseNewGroups(turn, asked);
-  if (!grouped.ok) return grouped;
-  for (const { model } of asked) {
-    const allowed = refuseModel(turn, [model]);
-    if (!allowed.ok) return allowed;
-  }
-  const limited = refuseOverUse(turn, asked);
-  if (!limited.ok) return limited;
-  countRequest(turn, true, asked);
-  return ok(null);
+  const open = allPass(
+    () => permit(turn.memory.killswitch, "create"),
+    () => refuseGoneFiles(turn, asked),
+    () => refuseBacklog(turn),
+    () => refuseNewGroups(turn, asked),
+    () => asked.map(({ model }) => refuseModel(turn, [model])).find((one) => !one.ok) ?? ok(null),
+    () => refuseOverUse(turn, asked),
+  );
+  if (open.ok) countRequest(turn, true, asked);
+  return open;
 };
 
 const asKeyMay = (turn: Turn, asked: NewJob): NewJob =>
@@ -115,14 +102,13 @@ export const dispatch = (
   request: { job: NewJob; mayQueue: boolean; idempotency: Idempotency | null },
 ): Result<Replayable<JobResource>, Refusal> => {
   const work = (): Result<JobResource, Refusal> => {
-    const permitted = permit(turn.memory.killswitch, "dispatch");
-    if (!permitted.ok) return permitted;
-    const files = refuseGoneFiles(turn, [request.job]);
-    if (!files.ok) return files;
-    const backlog = refuseBacklog(turn);
-    if (!backlog.ok) return backlog;
-    const limited = refuseOverLimits(turn, [request.job.model], [request.job], 0);
-    if (!limited.ok) return limited;
+    const open = allPass(
+      () => permit(turn.memory.killswitch, "dispatch"),
+      () => refuseGoneFiles(turn, [request.job]),
+      () => refuseBacklog(turn),
+      () => refuseOverLimits(turn, [request.job.model], [request.job], 0),
+    );
+    if (!open.ok) return open;
     const created = createJob(asKeyMay(turn, request.job), turn.newId(), turn.nowAt, turn.caller);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
@@ -133,10 +119,8 @@ export const dispatch = (
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) return budget;
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
-    const waiting = refuseOverWaiting(turn, 1);
-    if (!waiting.ok) return waiting;
-    const grouped = refuseGroups(turn, [created.job.groupKey]);
-    if (!grouped.ok) return grouped;
+    const room = refuseWaiting(turn, created.job);
+    if (!room.ok) return room;
     countRequest(turn, true, [request.job]);
     const waitsFor = admit(turn, created, new Map(), policy);
     return ok(presentJob(created.job, request.job, null, waitsFor));
