@@ -17,7 +17,7 @@ import { chargeFor } from "../steps/flow.ts";
 import { failIfFileGone, goneFile, leasedFiles } from "../steps/job-files.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
-import { ITS_TURN, waitingReason } from "./waiting-reason.ts";
+import { ITS_TURN, pendingReason } from "./waiting-reason.ts";
 
 /** The worker that would get this job now; null under the killswitch or if no worker may have it. */
 export const chooseFor = (turn: Turn, job: Job, policy = routePolicy(turn)): Choice | null =>
@@ -107,7 +107,7 @@ export const admitTo = (turn: Turn, created: Decision, choice: Choice): Job => {
 };
 
 /** By requirement group and lane: what a batch's jobs wait for, computed once for each. */
-export type WaitingReasons = Map<string, string | null>;
+export type WaitingReasons = Map<string, string>;
 
 /**
  * Stores a new job: with a worker if one may have it and no equal job waits, else in the queue. Returns what it waits
@@ -136,11 +136,11 @@ export const admit = (
   turn.record(null, created);
   // No worker is eligible for it or for the jobs ahead of it: nothing to assign.
   if (!wasOpened) turn.openedGroups.delete(job.groupKey);
-  if (job.orderKey === null) return waitingReason(turn, job, policy);
+  if (job.orderKey === null) return pendingReason(turn, job, policy);
   const lane = `${laneOf(job)} ${job.groupKey}`;
   const known = reasons.get(lane);
   if (known !== undefined) return known;
-  const reason = waitingReason(turn, job, policy);
+  const reason = pendingReason(turn, job, policy);
   reasons.set(lane, reason);
   return reason;
 };

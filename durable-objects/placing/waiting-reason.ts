@@ -1,4 +1,4 @@
-// Why a pending job waits, in one line for its owner.
+// Why a job waits, in one line for its owner.
 
 import { maxAttemptsOf } from "../../domain/config.ts";
 import type { Job } from "../../domain/job/job.ts";
@@ -12,16 +12,19 @@ import { routePolicy, routeRequest } from "./route-policy.ts";
 
 export const ITS_TURN = "its turn: it is about to be assigned";
 
-/** What a pending job waits for, with its place among the jobs of others; null for any other. */
-export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)): string | null =>
+/** What a pending job waits for; null for any other. */
+export const waitingReason = (turn: Turn, job: Job): string | null =>
+  job.status === "pending" ? pendingReason(turn, job) : null;
+
+/** What this pending job waits for, with its place among the jobs of others. */
+export const pendingReason = (turn: Turn, job: Job, policy = routePolicy(turn)): string =>
   inWords(turn, job, policy, fairReason);
 
-/** What all jobs like this one wait for: the turn and the share are each job's own. */
-export const groupReason = (turn: Turn, job: Job, policy: RoutePolicy): string | null =>
+/** What all pending jobs like this one wait for: the turn and the share are each job's own. */
+export const groupReason = (turn: Turn, job: Job, policy: RoutePolicy): string =>
   inWords(turn, job, policy, () => null);
 
-const inWords = (turn: Turn, job: Job, policy: RoutePolicy, ownTurn: typeof fairReason): string | null => {
-  if (job.status !== "pending") return null;
+const inWords = (turn: Turn, job: Job, policy: RoutePolicy, ownTurn: typeof fairReason): string => {
   const { killswitch, fleet } = turn.memory;
   if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
   const delay = delayReason(turn, job);

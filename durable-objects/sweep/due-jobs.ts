@@ -9,7 +9,7 @@ import { isOnlyFull } from "../../domain/routing/explanation.ts";
 import { nextChoice } from "../placing/next-choice.ts";
 import { refuseGroups } from "../placing/room.ts";
 import { routePolicy, routeRequest } from "../placing/route-policy.ts";
-import { waitingReason } from "../placing/waiting-reason.ts";
+import { pendingReason } from "../placing/waiting-reason.ts";
 import { noteExpiredLeases } from "../steps/outcomes.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "../turn/deadline.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -45,7 +45,7 @@ const attendPending = (turn: Turn, job: Job): void => {
 const endWaiting = (turn: Turn, job: Job): void => {
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
-  const error = waitedInVain(job, waitingReason(turn, job, policy) ?? "its time was over", isFull);
+  const error = waitedInVain(job, pendingReason(turn, job, policy), isFull);
   const next = nextChoice(turn, job, error, null, !isFull);
   if (next === null) turn.record(job, giveUpWaiting(job, error, turn.nowAt));
   else turn.record(job, isFull ? withoutWaiting(next, job) : next);

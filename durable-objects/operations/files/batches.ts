@@ -20,7 +20,7 @@ import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.t
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { refuseBacklog, refuseFull } from "../../placing/room.ts";
 import { routePolicy } from "../../placing/route-policy.ts";
-import { waitingReason } from "../../placing/waiting-reason.ts";
+import { pendingReason } from "../../placing/waiting-reason.ts";
 import { headJobOf } from "../../steps/group-jobs.ts";
 import { heldByMoney, refuseOverUse } from "../../steps/key-limits.ts";
 import { stopBatch } from "../../steps/stop-batches.ts";
@@ -156,8 +156,7 @@ const reasonOf = (turn: Turn, batch: BatchRecord): string | null => {
   for (const group of turn.memory.queue.groups.values()) {
     if (group.requirements.batch !== batch.id || reasons.size === NAMED_REASONS) continue;
     const job = headJobOf(turn, group);
-    const reason = job === null ? null : waitingReason(turn, job, policy);
-    if (reason !== null) reasons.add(reason);
+    if (job !== null) reasons.add(pendingReason(turn, job, policy));
   }
   if (reasons.size === 0) return providersOfLines(turn);
   return [...reasons].join("; ");

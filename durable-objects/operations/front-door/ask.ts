@@ -20,7 +20,7 @@ import { passedOver, triedOf } from "../../placing/next-choice.ts";
 import { admit, admitTo, chooseFor } from "../../placing/place-job.ts";
 import { refuseBacklog, refuseWaiting } from "../../placing/room.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
-import { waitingReason } from "../../placing/waiting-reason.ts";
+import { pendingReason } from "../../placing/waiting-reason.ts";
 import { inFlow } from "../../steps/flow.ts";
 import { type Idempotency, recall, withIdempotency } from "../../steps/idempotency.ts";
 import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
@@ -267,7 +267,7 @@ const mayWait = ({ nowAt }: Turn, { queueUntilAt }: Job): boolean => queueUntilA
 /** The request does not wait: the refusal that waiting would have ended with. */
 const refusedAtOnce = (turn: Turn, job: Job): Refusal => {
   const policy = routePolicy(turn);
-  const detail = waitingReason(turn, job, policy) ?? "no worker may have this job now";
+  const detail = pendingReason(turn, job, policy);
   if (isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy)) return { code: "queue_timeout", detail };
   return { code: "no_eligible_workers", detail, workers: [] };
 };

@@ -15,7 +15,7 @@ import { allPass, err, ok, type Result } from "../../../domain/words/result.ts";
 import { admit, admitTo, chooseFor, type WaitingReasons } from "../../placing/place-job.ts";
 import { refuseBacklog, refuseGroups, refuseNewGroups, refuseWaiting } from "../../placing/room.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
-import { delayReason, waitingReason } from "../../placing/waiting-reason.ts";
+import { delayReason, pendingReason, waitingReason } from "../../placing/waiting-reason.ts";
 import { reserveAgain } from "../../steps/demand.ts";
 import { findJob, type JobCommand } from "../../steps/find-job.ts";
 import { inFlow } from "../../steps/flow.ts";
@@ -135,7 +135,7 @@ const noEligibleWorkers = (turn: Turn, job: Job, policy: RoutePolicy): Refusal =
   const delay = delayReason(turn, job);
   return {
     code: "no_eligible_workers",
-    detail: waitingReason(turn, job, policy) ?? "no worker may have this job now",
+    detail: pendingReason(turn, job, policy),
     workers:
       delay === null ? closest : closest.map((one) => ({ ...one, eligible: false, reasons: [...one.reasons, delay] })),
   };

@@ -44,7 +44,7 @@ const presentGroup = (turn: Turn, group: Group, policy: RoutePolicy): Shown[] =>
       waiting_since: toIso(waitingSince(job)),
       capacity: turn.memory.killswitch.level > 0 ? null : capacityReason(turn, job, policy),
       priority_max: highestOf(turn, group, job),
-      reason: groupReason(turn, job, policy) ?? "",
+      reason: groupReason(turn, job, policy),
       ...presentFlows(turn, group),
     },
   ];
