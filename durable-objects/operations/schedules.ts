@@ -38,6 +38,11 @@ import type { Turn } from "../turn/turn.ts";
 export const present = (turn: Turn, schedule: Schedule, preview: readonly number[] | null = null): ScheduleResource =>
   presentSchedule(schedule, removedModelNote(turn, schedule), preview);
 
+const find = (turn: Turn, name: string): Result<Schedule, Refusal> => {
+  const schedule = turn.store.schedules.find(name);
+  return schedule === null ? err(notFound("schedule", name)) : ok(schedule);
+};
+
 export const create = (turn: Turn, request: NewSchedule): Result<ScheduleResource, Refusal> => {
   if (turn.store.schedules.find(request.name) !== null) return err({ code: "schedule_exists", name: request.name });
   const created = newSchedule(turn, request);
@@ -98,11 +103,11 @@ export const list = (
 ): Result<Portion<ScheduleResource> & { total: number }, Refusal> => {
   const { schedules } = turn.store;
   const names = asked.names ?? schedules.newestNames(asked.limit, asked.offset);
-  const find = (name: string) => {
+  const show = (name: string) => {
     const one = schedules.find(name);
     return one === null ? null : present(turn, one, nextRunsOf(turn, one, asked.preview));
   };
-  const portion = portionOf(names, find, Math.ceil(RUNS_A_PORTION / (asked.preview ?? 1)));
+  const portion = portionOf(names, show, Math.ceil(RUNS_A_PORTION / (asked.preview ?? 1)));
   return ok({ ...portion, total: schedules.count() });
 };
 
@@ -110,9 +115,8 @@ export const get = (
   turn: Turn,
   request: { name: string; preview: number | null },
 ): Result<ScheduleResource, Refusal> => {
-  const schedule = turn.store.schedules.find(request.name);
-  if (schedule === null) return err(notFound("schedule", request.name));
-  return ok(present(turn, schedule, nextRunsOf(turn, schedule, request.preview)));
+  const found = find(turn, request.name);
+  return found.ok ? ok(present(turn, found.value, nextRunsOf(turn, found.value, request.preview))) : found;
 };
 
 const nextRunsOf = (turn: Turn, schedule: Schedule, many: number | null): readonly number[] | null => {
@@ -134,35 +138,36 @@ export const patch = (
   turn: Turn,
   { name, patch: asked }: { name: string; patch: SchedulePatch },
 ): Result<ScheduleResource, Refusal> => {
-  const request = { name, patch: changesJobs(asked) ? asMayRun(turn, asked) : asked };
-  const found = turn.store.schedules.find(request.name);
-  if (found === null) return err(notFound("schedule", request.name));
-  const checked = patchSchedule(found, request.patch, turn.nowAt);
+  const found = find(turn, name);
+  if (!found.ok) return found;
+  const before = found.value;
+  const changes = changesJobs(asked) ? asMayRun(turn, asked) : asked;
+  const checked = patchSchedule(before, changes, turn.nowAt);
   if (!checked.ok) return checked;
   const allowed = changesJobs(asked) ? refuseAsked(turn, checked.value.model, asked.files) : ok(null);
   if (!allowed.ok) return allowed;
-  if (textLength(checked.value) > textLength(found)) {
+  if (textLength(checked.value) > textLength(before)) {
     const room = refuseTooMany(turn, Number.POSITIVE_INFINITY);
     if (!room.ok) return room;
   }
   // A run that was due before the patch still happens; the patch applies to the result.
-  const current = runIfDue(turn, found);
-  const patched = patchSchedule(current, request.patch, turn.nowAt);
-  if (!patched.ok) throw new Error(`schedule ${request.name} passed a check and then did not`);
+  const patched = patchSchedule(runIfDue(turn, before), changes, turn.nowAt);
+  if (!patched.ok) throw new Error(`schedule ${name} passed a check and then did not`);
   put(turn, patched.value);
-  turn.audit("schedule.changed", request.name, {
-    before: timingDetail(found),
+  turn.audit("schedule.changed", name, {
+    before: timingDetail(before),
     after: timingDetail(patched.value),
-    fields: Object.keys(request.patch),
+    fields: Object.keys(changes),
   });
   return ok(present(turn, patched.value));
 };
 
-export const remove = (turn: Turn, request: { name: string }): Result<null, Refusal> => {
-  if (turn.store.schedules.find(request.name) === null) return err(notFound("schedule", request.name));
-  turn.store.schedules.remove(request.name);
+export const remove = (turn: Turn, { name }: { name: string }): Result<null, Refusal> => {
+  const found = find(turn, name);
+  if (!found.ok) return found;
+  turn.store.schedules.remove(name);
   turn.effects.changedTopics.add("schedule");
-  turn.audit("schedule.deleted", request.name);
+  turn.audit("schedule.deleted", name);
   return ok(null);
 };
 
@@ -177,8 +182,9 @@ const carryOutNow = (
   name: string,
   said: { readonly edge?: false },
 ): Result<ScheduleRunResource, Refusal> => {
-  const schedule = turn.store.schedules.find(name);
-  if (schedule === null) return err(notFound("schedule", name));
+  const found = find(turn, name);
+  if (!found.ok) return found;
+  const schedule = found.value;
   const permitted = permit(turn.memory.killswitch, "create");
   if (!permitted.ok) return permitted;
   const limited = refuseOverLimits(turn, [schedule.model], [schedule]);

@@ -125,8 +125,9 @@ export const patchKey = (
   turn: Turn,
   request: { id: string; name: string | null; limits: KeyLimits | null | undefined; weight?: number | undefined },
 ): Result<KeyResource, Refusal> => {
-  const key = turn.store.keys.find(request.id);
-  if (key === null) return err(notFound("key", request.id));
+  const found = find(turn, request.id);
+  if (!found.ok) return found;
+  const key = found.value;
   const limits = request.limits === undefined ? key.limits : request.limits;
   if (JSON.stringify(limits).length > JSON.stringify(key.limits).length) {
     const room = refuseTooMany(turn, Number.POSITIVE_INFINITY);
@@ -191,10 +192,11 @@ export const addAdminKey = (turn: Turn, request: NewKey): Result<KeyResource, Re
   return addKey(turn, keyRecord(request, turn.nowAt));
 };
 
-/** Those that the caller may see: an administrator all, another person the own ones. */
-const seenKey = ({ caller, store }: Turn, id: string): KeyRecord | null => {
+/** One that the caller may see: an administrator any, another person the own ones. */
+const find = ({ caller, store }: Turn, id: string): Result<KeyRecord, Refusal> => {
   const key = store.keys.find(id);
-  return caller.role === "admin" || key?.personId === caller.personId ? key : null;
+  const isSeen = caller.role === "admin" || key?.personId === caller.personId;
+  return key === null || !isSeen ? err(notFound("key", id)) : ok(key);
 };
 
 /** The first of all, newest first, or of those with these ids. */
@@ -206,8 +208,8 @@ export const listKeys = (
   const ids = request?.ids ?? store.keys.newestIds(caller.role === "admin" ? null : (caller.personId ?? ""));
   return ok(
     portionOf(ids, (id) => {
-      const key = seenKey(turn, id);
-      return key === null ? null : presentKey(key);
+      const found = find(turn, id);
+      return found.ok ? presentKey(found.value) : null;
     }),
   );
 };
@@ -216,8 +218,9 @@ export const rotate = (
   turn: Turn,
   request: { id: string; hash: string; graceMs: number },
 ): Result<KeyResource, Refusal> => {
-  const key = seenKey(turn, request.id);
-  if (key === null) return err(notFound("key", request.id));
+  const found = find(turn, request.id);
+  if (!found.ok) return found;
+  const key = found.value;
   const rotated = rotateKey(key, request.hash, request.graceMs, turn.nowAt);
   if (!rotated.ok) return rotated;
   if (rotated.value === key) return ok(presentKey(key));
@@ -229,8 +232,9 @@ export const rotate = (
 };
 
 export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusal> => {
-  const key = seenKey(turn, request.id);
-  if (key === null) return err(notFound("key", request.id));
+  const found = find(turn, request.id);
+  if (!found.ok) return found;
+  const key = found.value;
   const revoked = revokeKey(key, turn.store.keys.twoAdmins(), turn.nowAt);
   if (!revoked.ok) return revoked;
   turn.store.keys.put(revoked.value);

@@ -27,6 +27,7 @@ import {
 } from "../../steps/model-tasks.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { mayActAs } from "./presence.ts";
+import { findWorker } from "./workers.ts";
 
 export interface TaskOrder {
   readonly instance: string;
@@ -45,11 +46,11 @@ export const permitTask = (turn: Turn, action: ModelAction): Result<null, Refusa
 
 export const createTask = (turn: Turn, order: TaskOrder): Result<{ task: ModelTaskResource }, Refusal> => {
   const { instance, action } = order;
-  const worker = turn.memory.fleet.get(instance)?.worker;
-  if (worker === undefined) return err(notFound("worker", instance));
+  const found = findWorker(turn, instance);
+  if (!found.ok) return found;
   const permitted = permitTask(turn, action);
   if (!permitted.ok) return permitted;
-  const can = worker.machine?.can ?? [];
+  const can = found.value.worker.machine?.can ?? [];
   if (can.length === 0) return err({ code: "models_not_managed", instance });
   if (!can.includes(action)) return err({ code: "action_not_supported", instance, action, can });
   const given = orderTask(turn, order);

@@ -18,7 +18,7 @@ import {
 import { heartbeatJob, keepLease, loseJob } from "../../../domain/job/lease.ts";
 import { epochOfNewWorker, isHaltedBy } from "../../../domain/killswitch.ts";
 import { PERSON_PREFIX } from "../../../domain/words/event.ts";
-import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
+import { invalid, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { assignWaiting } from "../../placing/assign-waiting.ts";
 import { isSilent } from "../../steps/last-sign.ts";
@@ -29,7 +29,7 @@ import { noteIdle } from "../../turn/idleness.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { SOCKET_GRACE_MS } from "../halts/abandon.ts";
 import { confirmHalt, killswitchState } from "../halts/killswitch.ts";
-import { presentMember } from "./workers.ts";
+import { findWorker, presentMember } from "./workers.ts";
 
 /** A worker's stored sign of life is renewed when it is this part of `offlineAfterMs` old. */
 const STORED_SIGN_SHARE = 0.5;
@@ -61,14 +61,15 @@ export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> =>
 /** Whether the caller's key may open a data line for a registered worker, and with what the line ends. */
 export const workAs = (
   turn: Turn,
-  request: { instance: string },
+  { instance }: { instance: string },
 ): Result<{ keyId: string; openedWith: string }, Refusal> => {
-  const allowed = mayActAs(turn, request.instance);
+  const allowed = mayActAs(turn, instance);
   if (!allowed.ok) return allowed;
   // A name that nobody registered must not make an object, which takes a file.
-  const member = turn.memory.fleet.get(request.instance);
-  if (member === undefined) return err(notFound("worker", request.instance));
-  if (!member.worker.hasHadLine) turn.putWorker({ ...member.worker, hasHadLine: true });
+  const found = findWorker(turn, instance);
+  if (!found.ok) return found;
+  const { worker } = found.value;
+  if (!worker.hasHadLine) turn.putWorker({ ...worker, hasHadLine: true });
   const { keyId, secretHash } = turn.caller;
   return ok({ keyId: keyId ?? "", openedWith: secretHash ?? "" });
 };

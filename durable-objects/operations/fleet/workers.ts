@@ -45,6 +45,11 @@ import { forgetSilence } from "../../steps/silence.ts";
 import { forgetIdle } from "../../turn/idleness.ts";
 import type { Turn } from "../../turn/turn.ts";
 
+export const findWorker = (turn: Turn, instance: string): Result<Member, Refusal> => {
+  const member = turn.memory.fleet.get(instance);
+  return member === undefined ? err(notFound("worker", instance)) : ok(member);
+};
+
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
   const { worker, load } = member;
   const { killswitch } = turn.memory;
@@ -130,8 +135,8 @@ export const listWorkers = (
 
 const portionOfWorkers = (turn: Turn, names: readonly string[]): Portion<WorkerResource> =>
   portionOf(names, (name) => {
-    const member = turn.memory.fleet.get(name);
-    return member === undefined ? null : presentMember(turn, member);
+    const found = findWorker(turn, name);
+    return found.ok ? presentMember(turn, found.value) : null;
   });
 
 export const readGrid = (turn: Turn, query: FleetGridQuery): Result<FleetGrid, Refusal> => {
@@ -148,16 +153,17 @@ export const readGrid = (turn: Turn, query: FleetGridQuery): Result<FleetGrid, R
   });
 };
 
-export const getWorker = (turn: Turn, request: { instance: string }): Result<WorkerDetail, Refusal> => {
-  const member = turn.memory.fleet.get(request.instance);
-  if (member === undefined) return err(notFound("worker", request.instance));
-  const { models, runtimeModels } = turn.store.workers.modelsOf(request.instance);
+export const getWorker = (turn: Turn, { instance }: { instance: string }): Result<WorkerDetail, Refusal> => {
+  const found = findWorker(turn, instance);
+  if (!found.ok) return found;
+  const member = found.value;
+  const { models, runtimeModels } = turn.store.workers.modelsOf(instance);
   return ok({
-    ...presentWorker(viewOf(turn, member), { models, machine: turn.store.workers.machineOf(request.instance) }),
+    ...presentWorker(viewOf(turn, member), { models, machine: turn.store.workers.machineOf(instance) }),
     apis: [...member.worker.apis],
     runtime_models: runtimeModels === null ? null : [...runtimeModels],
     jobs: turn.store.jobs
-      .leasedBy(request.instance)
+      .leasedBy(instance)
       .slice(0, MAX_LEASES_AN_ANSWER)
       .map((job) => presentShort(turn, job)),
     recent_outcomes: member.worker.outcomes.map((one) => ({
@@ -181,11 +187,11 @@ const presentShort = (turn: Turn, job: Job): JobResource => {
   return truncated.length === 0 ? shown : { ...shown, truncated };
 };
 
-export const forgetWorker = (turn: Turn, request: { instance: string }): Result<null, Refusal> => {
-  const member = turn.memory.fleet.get(request.instance);
-  if (member === undefined) return err(notFound("worker", request.instance));
-  if (!isSilent(turn, member)) return err({ code: "worker_not_offline", instance: request.instance });
-  forget(turn, member);
+export const forgetWorker = (turn: Turn, { instance }: { instance: string }): Result<null, Refusal> => {
+  const found = findWorker(turn, instance);
+  if (!found.ok) return found;
+  if (!isSilent(turn, found.value)) return err({ code: "worker_not_offline", instance });
+  forget(turn, found.value);
   return ok(null);
 };
 
@@ -263,8 +269,8 @@ const changeWorker = (
   instance: string,
   change: (worker: Worker) => Worker,
 ): Result<WorkerResource, Refusal> => {
-  const member = turn.memory.fleet.get(instance);
-  if (member === undefined) return err(notFound("worker", instance));
-  turn.putWorker(change(member.worker));
-  return ok(presentMember(turn, member));
+  const found = findWorker(turn, instance);
+  if (!found.ok) return found;
+  turn.putWorker(change(found.value.worker));
+  return ok(presentMember(turn, found.value));
 };

@@ -72,8 +72,8 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   mutant(
     "a pause is in memory alone",
     "durable-objects/operations/fleet/workers.ts",
-    "turn.putWorker(change(member.worker));",
-    "turn.rememberWorker(change(member.worker));",
+    "turn.putWorker(change(found.value.worker));",
+    "turn.rememberWorker(change(found.value.worker));",
   ),
   mutant(
     "the alarm does not arm the next",
