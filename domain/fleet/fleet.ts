@@ -93,8 +93,9 @@ export class Fleet {
     return this.#byInstance.values();
   }
 
-  get(instance: string): Member | undefined {
-    return this.#byInstance.get(instance);
+  /** null: of a job that no worker holds. */
+  get(instance: string | null): Member | undefined {
+    return instance === null ? undefined : this.#byInstance.get(instance);
   }
 
   at(slot: number): Member {

@@ -87,7 +87,7 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision, payl
 
 /** The coordinator has no list of a runtime to choose from: a job that names no model gets the first. */
 const ownModel = (turn: Turn, { assignedWorker }: Job): string | null => {
-  const worker = turn.memory.fleet.get(assignedWorker ?? "")?.worker;
+  const worker = turn.memory.fleet.get(assignedWorker)?.worker;
   return worker?.isEdge === true ? (turn.store.workers.modelsOf(worker.instance).models?.[0] ?? null) : null;
 };
 

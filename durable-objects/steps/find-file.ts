@@ -5,7 +5,7 @@ import type { Job } from "../../domain/job/job.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
-import { mayRead as mayReadJob } from "./reading.ts";
+import { seesJobsOf } from "./reading.ts";
 
 export const readerOf = ({ caller }: Turn): FileReader => ({ role: caller.role, keyId: caller.keyId });
 
@@ -19,7 +19,7 @@ function* heldJobs(turn: Turn): Generator<Job> {
 export const isHeldByCaller = (turn: Turn, file: FileRecord): boolean => {
   if (turn.caller.role !== "worker") return true;
   const job = file.jobId === null ? null : turn.store.jobs.find(file.jobId);
-  if (job !== null && mayReadJob(turn, job)) return true;
+  if (job !== null && seesJobsOf(turn, job.assignedWorker)) return true;
   for (const { files } of heldJobs(turn)) if (files.includes(file.id)) return true;
   return false;
 };

@@ -12,7 +12,7 @@ import type { Turn } from "../turn/turn.ts";
 import { isSilent } from "./last-sign.ts";
 
 export const noteOutcome = (turn: Turn, job: Job, ended: Omit<Outcome, "jobId" | "keyId" | "at">): void => {
-  const member = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker);
+  const member = turn.memory.fleet.get(job.assignedWorker);
   if (member === undefined) return;
   const outcome = { ...ended, jobId: job.id, keyId: job.keyId, at: turn.nowAt };
   const next = recordOutcome(member.worker, outcome);
@@ -71,7 +71,7 @@ export const noteExpiredLeases = (turn: Turn, instance: string): void => {
 
 /** Its runtime answered that it does not have the job's model: neither new jobs nor the conversation stay with it. */
 export const noteMissingModel = (turn: Turn, { model, frontDoor, assignedWorker }: Job): void => {
-  const worker = assignedWorker === null ? undefined : turn.memory.fleet.get(assignedWorker)?.worker;
+  const worker = turn.memory.fleet.get(assignedWorker)?.worker;
   if (worker === undefined || model === null) return;
   const next = recordMissing(worker, model, turn.nowAt);
   turn.putWorker(next);

@@ -9,13 +9,10 @@ export const allowReading = (turn: Turn, job: Job): Result<null, Refusal> => {
   const { role, keyId } = turn.caller;
   if (role === "client" && (job.keyId === null || job.keyId !== keyId))
     return err({ code: "forbidden", detail: "a client key reads and cancels only the jobs that it created" });
-  if (mayRead(turn, job)) return ok(null);
+  if (seesJobsOf(turn, job.assignedWorker)) return ok(null);
   return err({ code: "forbidden", detail: "a worker key reads only the jobs of its own workers" });
 };
 
 /** A key with role worker sees the jobs of its own workers. */
-export const mayRead = (turn: Turn, job: Pick<Job, "assignedWorker">): boolean => {
-  if (turn.caller.role !== "worker") return true;
-  if (job.assignedWorker === null) return false;
-  return turn.memory.fleet.get(job.assignedWorker)?.worker.keyId === turn.caller.keyId;
-};
+export const seesJobsOf = ({ caller, memory }: Turn, worker: string | null): boolean =>
+  caller.role !== "worker" || memory.fleet.get(worker)?.worker.keyId === caller.keyId;

@@ -10,7 +10,7 @@ import {
   isReadable,
   MAX_FILE_BYTES,
   mayHaveBytes,
-  mayRead as mayReadFile,
+  mayRead,
   RECEIVING_MS,
   type UploadFacts,
 } from "../../../domain/file/file.ts";
@@ -170,7 +170,7 @@ export type ReadableFile = FileResource & { readonly view: FileView | null };
 export const readFile = (turn: Turn, { id }: { id: string }): Result<ReadableFile, Refusal> => {
   const file = findReadable(turn, id);
   if (file === null) return err(notFound("file", id));
-  const read = mayReadFile(readerOf(turn), file, isHeldByCaller(turn, file));
+  const read = mayRead(readerOf(turn), file, isHeldByCaller(turn, file));
   return read.ok ? ok({ ...presentFile(read.value), view: read.value.view ?? null }) : read;
 };
 

@@ -55,8 +55,7 @@ export const completeAndClaim = (
 ): Result<CompleteAndClaimAnswer, Refusal> => {
   const done = complete(turn, request);
   if (!done.ok) return done;
-  const { assignedWorker } = done.value;
-  const member = assignedWorker === null ? undefined : turn.memory.fleet.get(assignedWorker);
+  const member = turn.memory.fleet.get(done.value.assignedWorker);
   const isOwn = member !== undefined && mayActAs(turn, member.worker.instance).ok;
   const asked = { max: request.max, isWaiting: false };
   const claimed = isOwn ? takeLeases(turn, member, asked) : { jobs: [], skipped: {}, model_tasks: [] };

@@ -26,7 +26,7 @@ import { type ResultElsewhere, storedResult } from "../../steps/job-files.ts";
 import { holdLines, lineWaitMs, noteAnsweredLine } from "../../steps/line-backoff.ts";
 import { noteMissingModel, noteOutcome } from "../../steps/outcomes.ts";
 import { costOfAttempt, recordSpending, type Spent } from "../../steps/pricing.ts";
-import { mayRead } from "../../steps/reading.ts";
+import { seesJobsOf } from "../../steps/reading.ts";
 import type { EndedAttempt } from "../../turn/counters.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { enforceBudget } from "../halts/budget.ts";
@@ -72,12 +72,12 @@ const mayReport = (turn: Turn, job: Job, lease: number): boolean => {
     job.lease === lease
       ? [assignedWorker ?? lastWorker ?? ended]
       : [assignedWorker, lastWorker, ended, ...avoidedWorkers];
-  return held.some((holder) => mayRead(turn, { assignedWorker: holder }));
+  return held.some((holder) => seesJobsOf(turn, holder));
 };
 
 /** A report is a sign of life of its worker. */
 const noteSign = (turn: Turn, job: Job): void => {
-  const member = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker);
+  const member = turn.memory.fleet.get(job.assignedWorker);
   if (member === undefined) return;
   // A worker that had fallen silent can get jobs again.
   const { offlineAfterMs } = turn.memory.config.presence;
@@ -108,7 +108,7 @@ export const start = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
 
 /** A worker that starts a job has its expired leases forgotten. */
 const noteStarted = (turn: Turn, job: Job): void => {
-  const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
+  const worker = turn.memory.fleet.get(job.assignedWorker)?.worker;
   if (worker !== undefined && worker.expiredLeases > 0) turn.putWorker({ ...worker, expiredLeases: 0 });
 };
 

@@ -17,6 +17,7 @@ import {
   recordSpending,
   type Spent,
 } from "../../steps/pricing.ts";
+import { seesJobsOf } from "../../steps/reading.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { ESTIMATE_AFTER_MS } from "../../turn/uncounted.ts";
 import { enforceBudget } from "./budget.ts";
@@ -25,7 +26,7 @@ import { enforceBudget } from "./budget.ts";
 export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease: number }, refusal: Refusal): void => {
   if (refusal.code !== "lease_lost") return;
   const ended = turn.store.unreported.find(job.id, report.lease);
-  if (ended === null || !mayReportFor(turn, ended.worker)) return;
+  if (ended === null || !seesJobsOf(turn, ended.worker)) return;
   if (report.usage === null && report.costUsd === null) {
     // The coordinator's own calls always say what they spent: this one spent nothing.
     if (isEdgeInstance(ended.worker)) turn.store.unreported.remove(job.id, report.lease);
@@ -51,10 +52,6 @@ const showSpent = (turn: Turn, attempt: PricedAttempt, spent: Spent, cost: Attem
   else if (job.lease === attempt.lease && isFinal(job.status))
     turn.record(job, noteLateCost(job, spent.usage, cost.costNanoUsd, turn.nowAt));
 };
-
-/** A key with role worker reports only for its own workers. */
-const mayReportFor = (turn: Turn, instance: string): boolean =>
-  turn.caller.role !== "worker" || turn.memory.fleet.get(instance)?.worker.keyId === turn.caller.keyId;
 
 const ESTIMATES_A_SWEEP = 500;
 /** What its relay passed on of an attempt that nobody has reported on. */

@@ -121,7 +121,7 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   mutant(
     "another worker's key reports a late cost",
     "durable-objects/operations/halts/late-spending.ts",
-    "if (ended === null || !mayReportFor(turn, ended.worker)) return;",
+    "if (ended === null || !seesJobsOf(turn, ended.worker)) return;",
     "if (ended === null) return;",
     ["test/tenant/fleet/instance-owner.workers.test.ts"],
   ),
