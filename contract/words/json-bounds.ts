@@ -1,6 +1,17 @@
 // The bounds of JSON from outside, over HTTP and over a socket. They are checked before anything is parsed: a parser
 // recurses with the depth, and each value costs memory and time however few bytes it has.
 
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from "../text/json-marks.ts";
+
 export const MAX_JSON_DEPTH = 64;
 
 /** Room for the largest embeddings request of OpenAI's API: 300 000 tokens in 2 048 inputs. */
@@ -23,10 +34,6 @@ const HASH_BITS = 18;
 
 /** A shorter text may nest too deep, but can have too much of nothing. */
 export const LONG_JSON_CHARS = 65_536;
-
-const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
-const [OPEN_BRACKET, CLOSE_BRACKET] = [0x5b, 0x5d];
-const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d];
 
 /** What is too much in a JSON text, as the end of a sentence about it; null if nothing is. */
 export type JsonExcess = string | null;

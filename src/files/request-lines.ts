@@ -1,6 +1,15 @@
 // Anthropic's body of a new batch, `{"requests": [{custom_id, params}, …]}`, as the lines of a batch's file: a request
 // at a time, so that a body of any size passes through.
 
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from "../../contract/text/json-marks.ts";
 import { isObject } from "../../contract/text/json-object.ts";
 import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import { MAX_LINE_BYTES } from "../../domain/batch/batch-line.ts";
@@ -8,9 +17,6 @@ import { invalid } from "../../domain/words/refusal.ts";
 import { joined } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
 
-const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
-const [OPEN_BRACKET, CLOSE_BRACKET] = [0x5b, 0x5d];
-const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d];
 const SPACE = 0x20;
 /** Depths at which the list and its requests stand. */
 const [IN_BODY, IN_LIST] = [1, 2];
