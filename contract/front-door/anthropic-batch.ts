@@ -3,6 +3,7 @@
 import * as z from "zod";
 import { type BatchFacts, cancelledLines } from "../batch.ts";
 import { count, digits, instant, place, toIso, toIsoOrNull } from "../words/field.ts";
+import { pageOf } from "./page.ts";
 
 export const newAnthropicBatch = z
   .object({
@@ -33,14 +34,7 @@ export const anthropicBatchQuery = z.object({
   before_id: place,
 });
 
-export const anthropicBatchList = z
-  .object({
-    data: z.array(anthropicBatch),
-    has_more: z.boolean(),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-  })
-  .meta({ id: "MessageBatchList" });
+export const anthropicBatchList = z.object(pageOf(anthropicBatch)).meta({ id: "MessageBatchList" });
 
 export const anthropicBatchDeleted = z
   .object({ id: z.string(), type: z.literal("message_batch_deleted") })

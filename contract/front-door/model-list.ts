@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { instant } from "../words/field.ts";
+import { pageOf } from "./page.ts";
 
 export const modelResource = z
   .object({
@@ -20,10 +21,8 @@ export const modelResource = z
 export const modelList = z
   .object({
     object: z.literal("list"),
-    data: z.array(modelResource),
+    ...pageOf(modelResource),
     has_more: z.literal(false),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
   })
   .meta({ id: "FrontDoorModelList" });
 

@@ -6,6 +6,7 @@ import { APIS, type Api } from "../../domain/words/api.ts";
 import type { BatchFacts } from "../batch.ts";
 import { fileId } from "../file.ts";
 import { count, digits, isCleanText, place } from "../words/field.ts";
+import { pageOf } from "./page.ts";
 
 /** By the path below `/v1/`; Anthropic's messages have a form of their own. */
 const BATCHED: ReadonlySet<string> = new Set(["chat/completions", "completions", "embeddings", "responses", "rerank"]);
@@ -88,10 +89,7 @@ export const openAiBatchQuery = z.object({ after: place, limit: digits(1, 100).o
 export const openAiBatchList = z
   .object({
     object: z.literal("list"),
-    data: z.array(openAiBatch),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
+    ...pageOf(openAiBatch),
   })
   .meta({ id: "OpenAiBatchList" });
 

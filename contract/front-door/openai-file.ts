@@ -4,6 +4,7 @@ import * as z from "zod";
 import { FILE_LIFE_MS, MAX_FILE_BYTES } from "../../domain/file/file.ts";
 import { type FileResource, fileBytes, MAX_FILE_NAME_CHARS, purpose } from "../file.ts";
 import { count, digits, identifier, label, place } from "../words/field.ts";
+import { pageOf } from "./page.ts";
 
 const seconds = z.int().meta({ description: "seconds since 1970" });
 
@@ -23,10 +24,7 @@ export const openAiFile = z
 export const openAiFileList = z
   .object({
     object: z.literal("list"),
-    data: z.array(openAiFile),
-    has_more: z.boolean(),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
+    ...pageOf(openAiFile),
   })
   .meta({ id: "OpenAiFileList" });
 

@@ -8,6 +8,7 @@ import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { isObject } from "../text/json-object.ts";
 import { digits, identifier } from "../words/field.ts";
+import { pageOf, toPage } from "./page.ts";
 
 type Fields = { readonly [name: string]: Json };
 
@@ -49,10 +50,7 @@ export const deletedResponse = z
 export const inputItemList = z
   .object({
     object: z.literal("list"),
-    data: z.array(z.looseObject({ id: z.string(), type: z.string() })),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
+    ...pageOf(z.looseObject({ id: z.string(), type: z.string() })),
   })
   .meta({ id: "ResponseInputItems" });
 
@@ -128,8 +126,10 @@ const ITEM_PREFIXES: Readonly<Record<string, string>> = {
   reasoning: "rs",
 };
 
+type Item = Fields & { readonly id: string };
+
 /** An item as OpenAI lists it: with an id, a type, and a message's text as parts. */
-const listedItem = (given: Json, name: string): Fields => {
+const listedItem = (given: Json, name: string): Item => {
   const item = isObject(given) ? (given as Fields) : {};
   const type = typeof item.type === "string" ? item.type : "message";
   const id = typeof item.id === "string" ? item.id : `${entryOf(ITEM_PREFIXES, type) ?? "item"}_${name}`;
@@ -141,9 +141,9 @@ const listedItem = (given: Json, name: string): Fields => {
 
 /** A page of what a response was made from; `items` are in the order of the conversation. Null: none is `after`. */
 export const presentInputItems = (items: readonly Json[], jobId: string, query: InputItemsQuery): Json | null => {
-  const listed: Fields[] = [];
+  const listed: Item[] = [];
   // A page is asked for by an item's id, and some runtimes give every answer's item the same.
-  const taken = new Set<Json | undefined>();
+  const taken = new Set<string>();
   for (const [at, item] of items.entries()) {
     const one = listedItem(item, `${jobId}_${at}`);
     listed.push(taken.has(one.id) ? { ...one, id: `${one.id}_${at}` } : one);
@@ -154,11 +154,5 @@ export const presentInputItems = (items: readonly Json[], jobId: string, query: 
   const from = after ? listed.findIndex(({ id }) => id === after) + 1 : 0;
   if (after && from === 0) return null;
   const data = listed.slice(from, from + query.limit);
-  return {
-    object: "list",
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: from + query.limit < listed.length,
-  };
+  return { object: "list", ...toPage(data, from + query.limit < listed.length) };
 };

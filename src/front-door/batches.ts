@@ -10,6 +10,7 @@ import {
   openAiBatchQuery,
   toOpenAiBatch,
 } from "../../contract/front-door/openai-batch.ts";
+import { toPage } from "../../contract/front-door/page.ts";
 import { toMs } from "../../contract/words/field.ts";
 import { OUTPUT_LIFE_MS, windowOf } from "../../domain/batch/batch.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
@@ -73,9 +74,7 @@ const list = endpoint(
     const beside = after === "" ? null : ownBatchId(after);
     const asked = { form: "openai", beside, isNewer: false, limit } as const;
     const { batches, hasMore } = await ask(c, token, "listBatchesBeside", asked);
-    const data = batches.map(toOpenAiBatch);
-    const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];
-    return answer(c, { object: "list", data, first_id, last_id, has_more: hasMore });
+    return answer(c, { object: "list", ...toPage(batches.map(toOpenAiBatch), hasMore) });
   },
 );
 

@@ -11,6 +11,7 @@ import {
   openAiFileQuery,
   toOpenAiFile,
 } from "../../contract/front-door/openai-file.ts";
+import { toPage } from "../../contract/front-door/page.ts";
 import { toMs } from "../../contract/words/field.ts";
 import { refusalOf } from "../../contract/words/validation.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -71,9 +72,7 @@ const list = endpoint(
     const { after, limit = USUAL_PAGE, order = "desc", purpose = null } = query;
     const asked = { purpose, after: after || null, isAscending: order === "asc", limit };
     const { files, hasMore } = await ask(c, token, "listFilesAfter", asked);
-    const data = files.map(toOpenAiFile);
-    const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];
-    return answer(c, { object: "list", data, has_more: hasMore, first_id, last_id });
+    return answer(c, { object: "list", ...toPage(files.map(toOpenAiFile), hasMore) });
   },
 );
 

@@ -12,6 +12,7 @@ import {
   toAnthropicBatch,
 } from "../../contract/front-door/anthropic-batch.ts";
 import { anthropicError } from "../../contract/front-door/door-error.ts";
+import { toPage } from "../../contract/front-door/page.ts";
 import { type BatchRecord, OUTPUT_LIFE_MS } from "../../domain/batch/batch.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
@@ -144,7 +145,7 @@ const list = endpoint(
     const asked = { form: "anthropic", beside, isNewer: !!before, limit } as const;
     const { batches, hasMore } = unwrapOf(id, await callTenant(c.env, token, "listBatchesBeside", asked));
     const data = batches.map((one) => toAnthropicBatch(one, clientOrigin(c)));
-    return answer(c, { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
+    return answer(c, toPage(data, hasMore));
   },
 );
 

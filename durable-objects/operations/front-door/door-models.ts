@@ -1,6 +1,7 @@
 // The models of the front door: what a name means now, and which names a client is shown.
 
 import type { ModelList } from "../../../contract/front-door/model-list.ts";
+import { toPage } from "../../../contract/front-door/page.ts";
 import { toIso } from "../../../contract/words/field.ts";
 import { mayUseModel } from "../../../domain/access/key-limits.ts";
 import { stillMissing } from "../../../domain/fleet/model-name.ts";
@@ -147,13 +148,7 @@ export const listModels = (turn: Turn): Result<ModelList, Refusal> => {
     owned_by: ownedBy,
     display_name: id,
   }));
-  return ok({
-    object: "list" as const,
-    data,
-    has_more: false as const,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-  });
+  return ok({ object: "list", ...toPage(data, false), has_more: false });
 };
 
 /** The listed model that a name means. */
