@@ -126,10 +126,10 @@ const ITEM_PREFIXES: Readonly<Record<string, string>> = {
   reasoning: "rs",
 };
 
-type Item = Fields & { readonly id: string };
+type InputItem = Fields & { readonly id: string };
 
 /** An item as OpenAI lists it: with an id, a type, and a message's text as parts. */
-const listedItem = (given: Json, name: string): Item => {
+const listedItem = (given: Json, name: string): InputItem => {
   const item = isObject(given) ? (given as Fields) : {};
   const type = typeof item.type === "string" ? item.type : "message";
   const id = typeof item.id === "string" ? item.id : `${entryOf(ITEM_PREFIXES, type) ?? "item"}_${name}`;
@@ -141,7 +141,7 @@ const listedItem = (given: Json, name: string): Item => {
 
 /** A page of what a response was made from; `items` are in the order of the conversation. Null: none is `after`. */
 export const presentInputItems = (items: readonly Json[], jobId: string, query: InputItemsQuery): Json | null => {
-  const listed: Item[] = [];
+  const listed: InputItem[] = [];
   // A page is asked for by an item's id, and some runtimes give every answer's item the same.
   const taken = new Set<string>();
   for (const [at, item] of items.entries()) {
