@@ -32,6 +32,12 @@ const RETRY_SECONDS = 60;
 const AFTER_WINDOW_MS = HOUR_MS;
 const NAMED_REASONS = 3;
 
+const tooMany = (limit: number): Refusal => ({
+  code: "too_many_batches",
+  limit,
+  retryAfterSeconds: RETRY_SECONDS,
+});
+
 export const create = (
   turn: Turn,
   request: Omit<NewBatch, "keyId"> & { windowMs: number },
@@ -47,9 +53,8 @@ export const create = (
   if (!backlog.ok) return backlog;
   const limited = refuseOverUse(turn, []);
   if (!limited.ok) return limited;
-  const limit = turn.memory.batches.size >= MAX_OPEN_BATCHES ? MAX_OPEN_BATCHES : MAX_BATCHES;
-  const count = limit === MAX_OPEN_BATCHES ? turn.memory.batches.size : turn.store.batches.total();
-  if (count >= limit) return err({ code: "too_many_batches", limit, retryAfterSeconds: RETRY_SECONDS });
+  if (turn.memory.batches.size >= MAX_OPEN_BATCHES) return err(tooMany(MAX_OPEN_BATCHES));
+  if (turn.store.batches.total() >= MAX_BATCHES) return err(tooMany(MAX_BATCHES));
   const batch = createBatch({ ...asked, keyId: turn.caller.keyId }, windowMs, turn.nowAt);
   const keptUntil = Math.max(file.expiresAt, batch.expiresAt + AFTER_WINDOW_MS);
   turn.store.files.put({ ...file, expiresAt: keptUntil });
