@@ -1,6 +1,7 @@
 // The models that a worker names or its runtime lists, as the fleet keeps them: a number for each name. The names
 // themselves stay on disk, so that the longest lists of twenty thousand workers fit into the memory of one object.
 
+import { leadingCount } from "../words/leading-count.ts";
 import { modelKeyOf } from "../words/model-key.ts";
 import { listedKeysOf, MAX_RUNTIME_MODELS } from "./model-name.ts";
 
@@ -70,15 +71,8 @@ export const modelSetOf = (names: readonly string[]): ModelSet => {
   return { id: modelSetIdOf(names), count: names.length, digests: Float64Array.from(digests).sort(), bytes };
 };
 
-const has = ({ digests }: ModelSet, digest: number): boolean => {
-  let [low, high] = [0, digests.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((digests[middle] as number) < digest) low = middle + 1;
-    else high = middle;
-  }
-  return digests[low] === digest;
-};
+const has = ({ digests }: ModelSet, digest: number): boolean =>
+  digests[leadingCount(digests, (one) => one < digest)] === digest;
 
 /** What a worker says about its models. */
 export interface OfferedSets {

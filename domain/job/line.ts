@@ -1,5 +1,6 @@
 // The waiting jobs of one group, or of one of its lanes, in order. Most join at the end and leave at the head.
 
+import { leadingCount } from "../words/leading-count.ts";
 import { isBefore, type Place } from "./queue.ts";
 
 export class Line {
@@ -42,13 +43,6 @@ export class Line {
   #indexOf(place: Place): number {
     const last = this.#places.at(-1);
     if (last !== undefined && isBefore(last, place)) return this.#places.length;
-    let [low, high] = [0, this.#places.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const other = this.#places[middle];
-      if (other !== undefined && isBefore(other, place)) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return leadingCount(this.#places, (other) => isBefore(other, place));
   }
 }

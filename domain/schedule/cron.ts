@@ -2,7 +2,8 @@
 // at whole minutes of the wall clock. Accepts classic cron: numbers, *, lists, ranges, steps on * or a range, names
 // (JAN, MON) in any case, 0 and 7 for Sunday. If day of month and day of week are both restricted, either one matches.
 
-import { DAY_MS } from "../words/duration.ts";
+import { DAY_MS, MINUTE_MS } from "../words/duration.ts";
+import { leadingCount } from "../words/leading-count.ts";
 import { err, ok, type Result } from "../words/result.ts";
 
 const MAX_CRON_LENGTH = 128;
@@ -127,25 +128,15 @@ export const matchesBetween = (cron: Cron, fromWall: number, untilWall: number) 
   let firstWall: number | null = null;
   let lastWall: number | null = null;
   for (let day = nextDay(cron, fromWall, untilWall); day !== null; day = nextDay(cron, day + DAY_MS, untilWall)) {
-    const start = minutesBefore(cron.minutesOfDay, (fromWall - day) / 60_000);
-    const end = minutesBefore(cron.minutesOfDay, (untilWall - day) / 60_000);
+    const before = (wall: number): number =>
+      leadingCount(cron.minutesOfDay, (minute) => minute < (wall - day) / MINUTE_MS);
+    const [start, end] = [before(fromWall), before(untilWall)];
     if (end <= start) continue;
     count += end - start;
-    firstWall ??= day + (cron.minutesOfDay[start] as number) * 60_000;
-    lastWall = day + (cron.minutesOfDay[end - 1] as number) * 60_000;
+    firstWall ??= day + (cron.minutesOfDay[start] as number) * MINUTE_MS;
+    lastWall = day + (cron.minutesOfDay[end - 1] as number) * MINUTE_MS;
   }
   return { count, firstWall, lastWall };
-};
-
-const minutesBefore = (minutes: readonly number[], limit: number): number => {
-  let low = 0;
-  let high = minutes.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((minutes[middle] as number) < limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 };
 
 /** What is wrong with one field, or null. */

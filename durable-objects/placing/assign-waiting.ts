@@ -8,6 +8,7 @@ import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
 import { enqueuedAt } from "../../domain/job/queue-place.ts";
 import type { RoutePolicy, Wanted } from "../../domain/routing/filter.ts";
 import { firstRefusal } from "../../domain/routing/filters.ts";
+import { leadingCount } from "../../domain/words/leading-count.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
 import { headJobOf, headOf } from "../steps/group-jobs.ts";
 import { failIfFileGone } from "../steps/job-files.ts";
@@ -104,14 +105,8 @@ const isAhead = (turn: Turn, one: Group, other: Group): boolean => {
 
 /** `waiting` is in queue order, searched from its end: thousands of groups take linear time. */
 const insertInOrder = (turn: Turn, waiting: Group[], group: Group): void => {
-  let [low, high] = [0, waiting.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const other = waiting[middle];
-    if (other !== undefined && isAhead(turn, group, other)) low = middle + 1;
-    else high = middle;
-  }
-  waiting.splice(low, 0, group);
+  const place = leadingCount(waiting, (other) => isAhead(turn, group, other));
+  waiting.splice(place, 0, group);
 };
 
 const firstGroup = (turn: Turn, groups: readonly Group[]): Group | null => {

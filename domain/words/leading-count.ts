@@ -1,0 +1,10 @@
+/** How many entries of a list pass, of one in which all that pass come first. Looks at few. */
+export const leadingCount = <Entry>(list: ArrayLike<Entry>, passes: (entry: Entry) => boolean): number => {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (passes(list[middle] as Entry)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
