@@ -41,14 +41,13 @@ const COMPARISONS = Object.values(IS_SAME);
 
 const isSame = (one: Requirements, other: Requirements): boolean => COMPARISONS.every((isEqual) => isEqual(one, other));
 
-/** Rare requirements come last and only if they are set, so that older keys stay the same. */
+/** Rare requirements come last and only as far as they are set, so that older keys stay the same. */
 const writeGroupKey = (asked: Requirements): string => {
   const { provider, model, tags, excludedProviders, api, avoidedWorkers, batch, edge } = asked;
-  const parts = [provider, model, [...tags].sort(), [...excludedProviders].sort()];
-  if (edge === false) return JSON.stringify([...parts, api, [...avoidedWorkers].sort(), batch, edge]);
-  if (batch !== null) return JSON.stringify([...parts, api, [...avoidedWorkers].sort(), batch]);
-  if (avoidedWorkers.length > 0) return JSON.stringify([...parts, api, [...avoidedWorkers].sort()]);
-  return JSON.stringify(api === null ? parts : [...parts, api]);
+  const usual = [provider, model, tags.toSorted(), excludedProviders.toSorted()];
+  const rare = [api, avoidedWorkers.toSorted(), batch, edge];
+  const isSet = [api !== null, avoidedWorkers.length > 0, batch !== null, edge === false];
+  return JSON.stringify([...usual, ...rare.slice(0, isSet.lastIndexOf(true) + 1)]);
 };
 
 export const requirementsOf = (groupKey: string): Requirements => {
