@@ -7,6 +7,7 @@ import type { Role } from "../../domain/access/key.ts";
 import { type BatchRecord, isEnded } from "../../domain/batch/batch.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, isLeased, type Job, labelChars } from "../../domain/job/job.ts";
+import { holds } from "../../domain/job/lease-fence.ts";
 import { AUDITED_EVENTS, type WebhookEvent } from "../../domain/webhook.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/words/event.ts";
@@ -169,7 +170,7 @@ export class Turn {
   /** The cost of a lease that ends without a report of its holder, or is given back in its middle, may still be told. */
   #noteUnreported(before: Job | null, after: Job): void {
     if (before === null || !isLeased(before) || before.assignedWorker === null) return;
-    if (isLeased(after) && after.lease === before.lease) return;
+    if (holds(after, before.lease)) return;
     const isReleased = after.settledBy === "released" && before.startedAt !== null;
     if (after.settledBy === null || isReleased) this.#putUnreported(before, before.assignedWorker, isReleased);
   }
@@ -193,7 +194,7 @@ export class Turn {
 
   /** Not if its worker's report ended the job: that worker ends its stream itself. */
   #cutStream(before: Job, after: Job): void {
-    const isOver = isLeased(before) && !(isLeased(after) && after.lease === before.lease);
+    const isOver = isLeased(before) && !holds(after, before.lease);
     const isReported = isFinal(after.status) && after.settledBy !== null;
     if (!isOver || before.assignedWorker === null || isReported) return;
     const error = isFinal(after.status) ? (after.error ?? CANCELLED) : null;

@@ -7,9 +7,9 @@ import { isOffline } from "../../../domain/fleet/worker.ts";
 import { isClientsFault } from "../../../domain/front-door/front-door.ts";
 import { observationOf } from "../../../domain/insight/latency.ts";
 import { type FailurePolicy, failJob, lacksModel, type ReportedFailure } from "../../../domain/job/failure.ts";
-import { type Decision, isLeased, type Job, type JobError, type Usage } from "../../../domain/job/job.ts";
+import type { Decision, Job, JobError, Usage } from "../../../domain/job/job.ts";
 import { completeJob, heartbeatJob, recordFirstToken, releaseJob, startJob } from "../../../domain/job/lease.ts";
-import { hearFirst, leaseLost } from "../../../domain/job/lease-fence.ts";
+import { hearFirst, holds, leaseLost } from "../../../domain/job/lease-fence.ts";
 import { isElsewhere } from "../../../domain/routing/explanation.ts";
 import { chainOf, laterInChain } from "../../../domain/routing/strategy.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
@@ -130,16 +130,14 @@ export const reportFirstToken = (turn: Turn, request: LeaseReport): Result<Job, 
 export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: string }, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
-  const { lease, assignedWorker } = found.value;
-  if (isLeased(found.value) && lease === request.lease && assignedWorker !== null)
-    return ok({ instance: assignedWorker });
-  return err(leaseLost(found.value, request.lease));
+  const job = found.value;
+  if (holds(job, request.lease) && job.assignedWorker !== null) return ok({ instance: job.assignedWorker });
+  return err(leaseLost(job, request.lease));
 };
 
 /** A worker may report its first output only with the final report. */
 const heardFirst = (turn: Turn, job: Job, { lease, firstTokenMs = null }: LeaseReport & TokenTiming): Decision => {
-  const isHeld = isLeased(job) && job.lease === lease;
-  if (!isHeld || firstTokenMs === null || job.firstTokenAt !== null) return { job, events: [] };
+  if (!holds(job, lease) || firstTokenMs === null || job.firstTokenAt !== null) return { job, events: [] };
   // A job whose start was never reported starts with this report.
   const at = Math.min(turn.nowAt, (job.startedAt ?? turn.nowAt) + firstTokenMs);
   return hearFirst(job, at, turn.nowAt);
@@ -193,8 +191,8 @@ export const complete = (
 export const spent = (turn: Turn, request: LeaseReport & Spent): Result<Job, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
-  const isHeld = isLeased(found.value) && found.value.lease === request.lease;
-  if (!isHeld) countLate(turn, found.value, request, leaseLost(found.value, request.lease));
+  const job = found.value;
+  if (!holds(job, request.lease)) countLate(turn, job, request, leaseLost(job, request.lease));
   return found;
 };
 
