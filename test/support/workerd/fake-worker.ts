@@ -124,7 +124,7 @@ export const post = async (
 
 export const streamed = (response: Response): Streamed => {
   let text = "";
-  const waiting: { fits: (text: string) => boolean; resolve: (text: string) => void }[] = [];
+  let waiting: { fits: (text: string) => boolean; resolve: (text: string) => void }[] = [];
   const reader = response.body?.getReader();
   const read = async (): Promise<string> => {
     const decoder = new TextDecoder();
@@ -132,7 +132,7 @@ export const streamed = (response: Response): Streamed => {
       const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
       if (done) return text;
       text += decoder.decode(value, { stream: true });
-      for (const one of waiting) if (one.fits(text)) one.resolve(text);
+      waiting = waiting.filter(({ fits, resolve }) => !fits(text) || resolve(text));
     }
   };
   const whole = read();
