@@ -2,7 +2,7 @@
 
 import { startOf } from "../contract/text/start-of.ts";
 import { duration } from "../contract/text/time-words.ts";
-import { usdText as usd } from "../contract/words/values.ts";
+import { MINUTE_MS, SECOND_MS, usdText as usd } from "../contract/words/values.ts";
 
 export { duration, relative } from "../contract/text/time-words.ts";
 export { usd };
@@ -13,7 +13,7 @@ export const axisDuration = (ms: number): string =>
 
 const THOUSANDS = /\B(?=(?:\d{3})+$)/g;
 
-/** By hand: the first use of `Intl` takes as long as drawing the page. */
+/** By hand, as the dates below: the first use of `Intl` takes as long as drawing the page. */
 export const count = (value: number): string => {
   const [whole = "", part] = String(Number(value.toFixed(3))).split(".");
   const grouped = whole.replace(THOUSANDS, ",");
@@ -42,34 +42,38 @@ export const bytesText = (bytes: number): string => {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${BYTE_UNITS[power - 1]}`;
 };
 
-/** By their options, which are few: making one takes longer than using it. */
-const formats = new Map<string, Intl.DateTimeFormat>();
+/** How far the reader's clock is ahead of UTC. */
+const aheadHere = (at: number): number => -new Date(at).getTimezoneOffset() * MINUTE_MS;
 
-const zoned = (at: number, options: Intl.DateTimeFormatOptions): string => {
-  const name = JSON.stringify(options);
-  const format = formats.get(name) ?? new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options });
-  formats.set(name, format);
-  return format.format(at);
+/** The same of another zone's; throws if the browser does not know it. */
+export const aheadIn = (timeZone: string, at: number): number =>
+  Date.parse(`${new Date(at).toLocaleString("sv-SE", { timeZone })}Z`) - Math.floor(at / SECOND_MS) * SECOND_MS;
+
+/** The parts of "Mon, 30 Nov 2026 14:05:09", by a clock. */
+const partsOf = (at: number, aheadMs: number) => {
+  const [weekday = "", date, month, year, time = ""] = new Date(at + aheadMs).toUTCString().split(" ");
+  return { weekday: weekday.slice(0, 3), day: `${Number(date)} ${month}`, year, time };
 };
 
-export const clock = (at: number): string => zoned(at, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+export const clock = (at: number): string => partsOf(at, aheadHere(at)).time;
+
+/** On an axis: a day, or hours and minutes. */
+export const axisTime = (at: number, isOfDays: boolean, isUtc: boolean): string => {
+  const { day, time } = partsOf(at, isUtc ? 0 : aheadHere(at));
+  return isOfDays ? day : time.slice(0, 5);
+};
 
 /** With the year where it is not the present one. */
-export const dateTime = (at: number, timeZone?: string): string =>
-  zoned(at, {
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    ...(new Date(at).getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" }),
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    ...(timeZone === undefined ? {} : { timeZone }),
-  });
+export const dateTime = (at: number, aheadMs = aheadHere(at)): string => {
+  const { weekday, day, year, time } = partsOf(at, aheadMs);
+  return `${weekday} ${day}${Number(year) === new Date().getFullYear() ? "" : ` ${year}`}, ${time}`;
+};
 
 /** For a title: the full instant, in the reader's zone and in UTC. */
-export const bothZones = (at: number): string =>
-  `${zoned(at, { dateStyle: "medium", timeStyle: "long" })} · ${new Date(at).toISOString().replace("T", " ").replace("Z", " UTC")}`;
+export const bothZones = (at: number): string => {
+  const { day, year, time } = partsOf(at, aheadHere(at));
+  return `${day} ${year}, ${time} here · ${new Date(at).toISOString().replace("T", " ").replace("Z", " UTC")}`;
+};
 
 export const readerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 

@@ -1,6 +1,6 @@
 // The next runs of a schedule, in its time zone and, if different, in the reader's.
 
-import { bothZones, dateTime, readerZone, relative } from "../format.ts";
+import { aheadIn, bothZones, dateTime, readerZone, relative } from "../format.ts";
 import { now } from "../state/clock.ts";
 
 export const NextRuns = ({ runs, timezone }: { runs: readonly string[]; timezone: string }) => {
@@ -29,7 +29,7 @@ export const NextRuns = ({ runs, timezone }: { runs: readonly string[]; timezone
 /** A zone that this browser does not know is shown in the reader's zone. */
 const zonedOrLocal = (at: number, timezone: string): string => {
   try {
-    return dateTime(at, timezone);
+    return dateTime(at, aheadIn(timezone, at));
   } catch {
     return dateTime(at);
   }

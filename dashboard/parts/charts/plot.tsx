@@ -2,6 +2,7 @@
 // so the picture only has a name.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { axisTime } from "../../format.ts";
 import { MarkGlyph, type MarkKind } from "./mark-glyph.tsx";
 
 export interface PlotLine {
@@ -45,14 +46,6 @@ const MARK_SIZE = 12;
 const MARK_PITCH = 1.1 * MARK_SIZE;
 /** Of one instant at most so many signs stand beside each other; more would wander away from it. */
 const MAX_BESIDE = 3;
-
-const atLabel = (seconds: number, step: number, isUtc: boolean): string =>
-  new Date(seconds * 1000).toLocaleString("en-GB", {
-    ...(step >= DAY_SECONDS
-      ? { day: "numeric", month: "short" }
-      : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
-    ...(isUtc ? { timeZone: "UTC" } : {}),
-  });
 
 /** 1, 2 or 5 times a power of ten, so that at most `most` steps reach `max`. */
 const roundStep = (max: number, most: number): number => {
@@ -188,7 +181,7 @@ const Axes = ({
       {at.map((seconds, index) =>
         index % every === 0 && scale.xOf(index) + LABEL_WIDTH / 2 <= width ? (
           <text key={seconds} x={scale.xOf(index)} y={height - 6}>
-            {atLabel(seconds, step, isUtc)}
+            {axisTime(seconds * 1000, step >= DAY_SECONDS, isUtc)}
           </text>
         ) : null,
       )}

@@ -2,7 +2,11 @@
 
 import { describe, expect, it } from "vitest";
 import {
+  aheadIn,
   axisDuration,
+  axisTime,
+  bothZones,
+  clock,
   dateTime,
   duration,
   relative,
@@ -32,6 +36,44 @@ it("a key's limits are read in words, with large figures in groups and money as 
   expect(limitsInWords(limits)).toBe(
     "600 requests per minute · 100,000 tokens per minute · $0.0004 per day · $2.50 of each user per day",
   );
+});
+
+describe("an instant", () => {
+  const at = Date.parse("2026-10-25T00:59:09.250Z");
+
+  const inZone = <T>(zone: string, read: () => T): T => {
+    const before = process.env.TZ;
+    process.env.TZ = zone;
+    try {
+      return read();
+    } finally {
+      if (before === undefined) delete process.env.TZ;
+      else process.env.TZ = before;
+    }
+  };
+
+  it.each([
+    ["Europe/Berlin", "02:59:09", "25 Oct"],
+    ["Asia/Kolkata", "06:29:09", "25 Oct"],
+    ["America/New_York", "20:59:09", "24 Oct"],
+    ["UTC", "00:59:09", "25 Oct"],
+  ])("in %s is by the reader's clock", (zone, time, day) => {
+    const read = () => [clock(at), axisTime(at, false, false), axisTime(at, true, false), bothZones(at)];
+    const both = `${day} 2026, ${time} here · 2026-10-25 00:59:09.250 UTC`;
+    expect(inZone(zone, read)).toEqual([time, time.slice(0, 5), day, both]);
+  });
+
+  it("on an axis of days is by UTC where its figures are", () => {
+    expect(inZone("America/New_York", () => axisTime(at, true, true))).toBe("25 Oct");
+  });
+
+  it("has its year where that is not the present one, and is by another zone's clock, also when that is set back", () => {
+    const old = Date.parse("1999-03-01T12:00:00Z");
+    expect(inZone("UTC", () => dateTime(old))).toBe("Mon 1 Mar 1999, 12:00:00");
+    const inBerlin = [at, at + 3_600_000].map((each) => dateTime(each, aheadIn("Europe/Berlin", each)));
+    expect(inBerlin.map((text) => text.slice(-8))).toEqual(["02:59:09", "02:59:09"]);
+    expect(() => aheadIn("Europe/Nowhere", at)).toThrow(RangeError);
+  });
 });
 
 describe("refusals", () => {
