@@ -12,7 +12,7 @@ import { send, type WireAnswer, type WireRequest } from "./wire.ts";
 import { openWorld, parsed } from "./world.ts";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20261121);
-const RUNS = Number(process.env.FUZZ_RUNS ?? 60);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 40);
 const WALKS = Math.max(1, Math.round(RUNS / 6));
 const WALK_STEPS = 40;
 const SHOWN_CHARS = 400;
