@@ -22,6 +22,8 @@ export const total = (rows: readonly Sums[]): Sums =>
 export const difference = (whole: Sums, part: Sums): Sums =>
   numbersOf(COLUMNS, (column) => whole[column] - part[column]);
 
+export const isNothing = (sums: Sums): boolean => COLUMNS.every((column) => sums[column] === 0);
+
 export const mostFirst = (one: Sums, other: Sums): number => other.nano_usd - one.nano_usd || other.jobs - one.jobs;
 
 export const presentSums = (

@@ -13,7 +13,7 @@ import {
 import { fromIso, toIso } from "../../contract/words/field.ts";
 import { calendarSpan, type Span, spanOf } from "../../domain/money/period.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
-import { difference, mostFirst, NOTHING, presentSums, SUM_COLUMNS, type Sums, total } from "./cost-sums.ts";
+import { difference, isNothing, mostFirst, NOTHING, presentSums, SUM_COLUMNS, type Sums, total } from "./cost-sums.ts";
 import { readHistory } from "./store.ts";
 
 const IS_IN_SPAN = "tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3";
@@ -35,7 +35,6 @@ export const costQueries = {
   bySlot: `SELECT hour_at - hour_at % ?4 AS slot_at, ${SUM_COLUMNS} FROM cost_hours
     WHERE ${IS_IN_SPAN} GROUP BY slot_at`,
   whole: `SELECT ${SUM_COLUMNS} FROM cost_hours WHERE ${IS_IN_SPAN}`,
-  total: `SELECT SUM(nano_usd) AS nano_usd FROM cost_hours WHERE ${IS_IN_SPAN}`,
   byProviderAndModel: dearest("provider, model", "cost_hours", IS_IN_SPAN, "provider, model"),
   byProvider: dearest("provider AS value", "cost_hours", IS_IN_SPAN, "provider"),
   byModel: dearest("model AS value", "cost_hours", IS_IN_SPAN, "model"),
@@ -59,31 +58,32 @@ const boundsOf = (query: CostQuery, { fromAt, toAt }: Span) => ({
   to: toIso(toAt),
 });
 
-const overallOf = (sums: Sums, previousNanoUsd: number) => {
-  const { usd, ...counted } = presentSums(sums);
-  return { total_usd: usd, ...counted, previous_total_usd: usdFromNano(previousNanoUsd) };
-};
-
-/** The rows of each query within a span, and the cost of the span before. */
-const readSpan = async (
-  db: D1Database,
-  tenant: string,
-  { fromAt, toAt, previous }: Span,
-  queries: readonly string[],
-  ...more: readonly (string | number)[]
-): Promise<{ rows: unknown[][]; previousNanoUsd: number }> => {
-  const found = await db.batch<unknown>([
-    db.prepare(costQueries.total).bind(tenant, previous.fromAt, previous.toAt),
-    ...queries.map((query) => db.prepare(query).bind(tenant, fromAt, toAt, ...more)),
-  ]);
-  const [before, ...rows] = found.map(({ results }) => results);
-  return { rows, previousNanoUsd: (before as { nano_usd: number | null }[] | undefined)?.[0]?.nano_usd ?? 0 };
-};
-
 /** A sum over nothing has no numbers. */
 const sumsIn = (rows: unknown[] = []): Sums => {
   const [sums] = rows as Record<keyof Sums, number | null>[];
   return sums?.jobs == null ? NOTHING : (sums as Sums);
+};
+
+const overallOf = (sums: Sums, before: unknown[] | undefined) => {
+  const { usd, ...counted } = presentSums(sums);
+  return { total_usd: usd, ...counted, previous_total_usd: presentSums(sumsIn(before)).usd };
+};
+
+/** A query within a span, with what it is bound to beside. */
+type Query = readonly [sql: string, ...more: (string | number)[]];
+
+/** The sums of the span before, and the rows of each query; of one instant, so that parts are those of their whole. */
+const readSpan = async (
+  db: D1Database,
+  tenant: string,
+  { fromAt, toAt, previous }: Span,
+  ...queries: readonly Query[]
+): Promise<unknown[][]> => {
+  const found = await db.batch<unknown>([
+    db.prepare(costQueries.whole).bind(tenant, previous.fromAt, previous.toAt),
+    ...queries.map(([sql, ...more]) => db.prepare(sql).bind(tenant, fromAt, toAt, ...more)),
+  ]);
+  return found.map(({ results }) => results);
 };
 
 export const costSummary = (
@@ -95,12 +95,12 @@ export const costSummary = (
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     type Slot = Sums & { readonly slot_at: number };
-    const { rows: read, previousNanoUsd } = await readSpan(db, tenant, span, [costQueries.bySlot], span.slotMs);
-    const rows = (read[0] ?? []) as Slot[];
+    const [before, found = []] = await readSpan(db, tenant, span, [costQueries.bySlot, span.slotMs]);
+    const rows = found as Slot[];
     const bySlot = new Map(rows.map((row) => [row.slot_at, row]));
     return {
       ...boundsOf(query, span),
-      ...overallOf(total(rows), previousNanoUsd),
+      ...overallOf(total(rows), before),
       series: span.slots.map((at) => {
         const slot = bySlot.get(at) ?? NOTHING;
         return { at: toIso(at), usd: usdFromNano(slot.nano_usd), jobs: slot.jobs };
@@ -119,13 +119,14 @@ export const costByProvider = (
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     const { whole, byProvider, byProviderAndModel } = costQueries;
-    const { rows, previousNanoUsd } = await readSpan(db, tenant, span, [whole, byProvider, byProviderAndModel]);
-    const { usage: _usage, ...overall } = overallOf(sumsIn(rows[0]), previousNanoUsd);
-    const models = Map.groupBy((rows[2] ?? []) as ModelSums[], (row) => row.provider);
+    const found = await readSpan(db, tenant, span, [whole], [byProvider], [byProviderAndModel]);
+    const [before, sums, rows = [], ofModels = []] = found;
+    const { usage: _usage, ...overall } = overallOf(sumsIn(sums), before);
+    const models = Map.groupBy(ofModels as ModelSums[], (row) => row.provider);
     return {
       ...boundsOf(query, span),
       ...overall,
-      providers: ((rows[1] ?? []) as (Sums & { readonly value: string })[]).map(({ value: provider, ...sums }) => ({
+      providers: (rows as (Sums & { readonly value: string })[]).map(({ value: provider, ...sums }) => ({
         provider,
         ...presentSums(sums),
         models: (models.get(provider) ?? []).map((row) => {
@@ -153,42 +154,34 @@ export const costByGroup = (
 ): Promise<Omit<CostByGroup, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
-    const [{ rows: read, previousNanoUsd }, groups] = await Promise.all([
-      readSpan(db, tenant, span, [costQueries.whole]),
-      readGroups(db, tenant, by, span),
-    ]);
-    const overall = sumsIn(read[0]);
+    const read = await readSpan(db, tenant, span, [costQueries.whole], ...groupQueries(by));
+    const [before, whole, found = [], grouped] = read;
+    const overall = sumsIn(whole);
+    const groups = found as (GroupSums & { readonly groups: number })[];
     const all = isMetadata(by)
-      ? [...groups.rows, { value: null, ...difference(overall, groups.sums) }]
-      : groups.rows.map((row) => (row.value === NONE ? { ...row, value: null } : row));
-    const rows = all.filter((row) => row.value !== null || row.jobs > 0 || row.nano_usd > 0).sort(mostFirst);
+      ? [...groups, { value: null, ...difference(overall, sumsIn(grouped)) }]
+      : groups.map((row) => (row.value === NONE ? { ...row, value: null } : row));
+    const rows = all.filter((row) => row.value !== null || !isNothing(row)).sort(mostFirst);
     const dearest = rows.slice(0, MAX_COST_SERIES).map(({ value }) => value);
     return {
       ...boundsOf(query, span),
       by,
-      ...overallOf(overall, previousNanoUsd),
+      ...overallOf(overall, before),
       rows: rows.slice(0, MAX_COST_ROWS).map((row) => ({ value: row.value, ...presentSums(row) })),
-      rows_total: rows.length + groups.further,
+      rows_total: rows.length + (groups[0]?.groups ?? 0) - groups.length,
       series: await seriesOf(db, tenant, by, span, dearest),
       adds_up: by !== "tag",
     };
   });
 
-interface Groups {
-  readonly rows: readonly GroupSums[];
-  /** How many there are beside these. */
-  readonly further: number;
-  /** Of all. */
-  readonly sums: Sums;
-}
-
-const readGroups = async (db: D1Database, tenant: string, by: string, { fromAt, toAt }: Span): Promise<Groups> => {
-  const own = by === "provider" ? costQueries.byProvider : by === "model" ? costQueries.byModel : null;
-  const queries = own === null ? [costQueries.byGroup, costQueries.grouped] : [own];
-  const bound = [tenant, fromAt, toAt, ...(own === null ? [by] : [])];
-  const [found, grouped] = await db.batch<unknown>(queries.map((sql) => db.prepare(sql).bind(...bound)));
-  const rows = (found?.results ?? []) as (GroupSums & { readonly groups: number })[];
-  return { rows, further: (rows[0]?.groups ?? 0) - rows.length, sums: sumsIn(grouped?.results) };
+/** The most expensive groups, and the sums of all where some jobs are in none. */
+const groupQueries = (by: string): Query[] => {
+  if (by === "provider") return [[costQueries.byProvider]];
+  if (by === "model") return [[costQueries.byModel]];
+  return [
+    [costQueries.byGroup, by],
+    [costQueries.grouped, by],
+  ];
 };
 
 interface Spent {

@@ -2,6 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { costByGroup } from "../../../src/history/cost.ts";
 import { type Body, newWorld, type World } from "../../support/workerd/client.ts";
 import { dispatch, present, start } from "../../support/workerd/job-steps.ts";
 
@@ -51,6 +52,44 @@ describe("cost by", () => {
     if (answer.adds_up) expect([sum, jobs]).toEqual([3.75, 4]);
     return answer.rows.map((row: Body) => [row.value, row.usd, row.jobs]);
   };
+
+  test("of one instant: what history gets meanwhile is in no part of it", async () => {
+    const later = (): Promise<unknown> =>
+      env.DB.prepare(
+        `INSERT INTO cost_by_hours (tenant, name, hour_at, value, jobs, unpriced_jobs, nano_usd, input_tokens,
+           output_tokens, cached_input_tokens, reasoning_tokens)
+         VALUES (?1, 'metadata.late', ?2, 'x', 99, 0, 99000000000, 0, 0, 0, 0) ON CONFLICT DO NOTHING`,
+      )
+        .bind(world.tenant, Math.floor(Date.now() / 3_600_000) * 3_600_000)
+        .run();
+    let batches = 0;
+    const db = {
+      prepare: (sql: string) => env.DB.prepare(sql),
+      batch: async (statements: D1PreparedStatement[]) => {
+        batches += 1;
+        if (batches > 1) await later();
+        return env.DB.batch(statements);
+      },
+    } as unknown as D1Database;
+    await world.stub.drain();
+    const { rows } = await costByGroup(db, world.tenant, "metadata.late", {}, Date.now());
+    expect(rows.map(({ value, usd }) => [value, usd])).toEqual([[null, 3.75]]);
+    await env.DB.prepare("DELETE FROM cost_by_hours WHERE name = 'metadata.late'").run();
+  });
+
+  test("what has no value is a row also where it is free, and its jobs were counted before", async () => {
+    const world = await newWorld();
+    await env.DB.prepare(
+      `INSERT INTO cost_hours (tenant, hour_at, provider, model, jobs, unpriced_jobs, nano_usd, input_tokens,
+         output_tokens, cached_input_tokens, reasoning_tokens) VALUES (?1, ?2, 'ollama', '', 0, 0, 0, 7, 5, 0, 0)`,
+    )
+      .bind(world.tenant, Math.floor(Date.now() / 3_600_000) * 3_600_000)
+      .run();
+    for (const by of ["model", "metadata.team"]) {
+      const { rows, usage: whole } = await world.ok("GET", `/api/cost/by/${by}`);
+      expect(rows).toEqual([{ value: null, usd: 0, jobs: 0, unpriced_jobs: 0, usage: whole }]);
+    }
+  });
 
   test("provider and model", async () => {
     expect(await rowsBy("provider")).toEqual([
