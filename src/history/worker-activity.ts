@@ -13,30 +13,40 @@ import { readHistory } from "./store.ts";
 /** All tenants' statements wait for the one that runs. */
 const JOBS_A_STATEMENT = 1_000;
 
+/** By all of a job's attempts on its worker, as the cost by worker has them. */
+const SPENT = `(SELECT SUM(nano_usd) FROM attempts
+  WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.worker = jobs.worker)`;
+
 interface PlacedJob extends WorkedJob {
   readonly place: number;
+  readonly created_at: number;
 }
 
-/** A job that was created before the period and runs on is not among them: the index is by creation. */
+const isBefore = (job: PlacedJob | undefined, at: number): boolean => (job?.created_at ?? at) < at;
+
+/**
+ * The newest by creation, which is what the index is by: of those created before the period, which may have waited or
+ * run into it, a statement's more.
+ */
 const jobsOf = async (
   db: D1Database,
   tenant: string,
   { from, where, bindings, seq }: JobSelection,
-): Promise<WorkedJob[]> => {
+  fromAt: number,
+): Promise<PlacedJob[]> => {
   const before = `?${bindings.length + 2}`;
-  const sql = `SELECT ${seq} AS place, status, ${STARTED_AT} AS startedAt, finished_at AS finishedAt,
-      ran_provider AS provider, ran_model AS model, cost_nano_usd AS nanoUsd
+  const sql = `SELECT ${seq} AS place, created_at, status, ${STARTED_AT} AS startedAt, finished_at AS finishedAt,
+      ran_provider AS provider, ran_model AS model, ${SPENT} AS nanoUsd
     FROM ${from} WHERE ${where} AND ${seq} < CAST(${before} AS INTEGER) ORDER BY ${seq} DESC LIMIT ${JOBS_A_STATEMENT}`;
-  const jobs: WorkedJob[] = [];
+  const jobs: PlacedJob[] = [];
   for (let place = Number.MAX_SAFE_INTEGER; jobs.length < MAX_WORKER_JOBS; ) {
     const { results } = await db
       .prepare(sql)
       .bind(tenant, ...bindings, place)
       .all<PlacedJob>();
     jobs.push(...results);
-    const last = results.at(-1);
-    if (last === undefined || results.length < JOBS_A_STATEMENT) break;
-    place = last.place;
+    if (results.length < JOBS_A_STATEMENT || isBefore(results[0], fromAt)) break;
+    place = results.at(-1)?.place ?? 0;
   }
   return jobs;
 };
@@ -60,9 +70,9 @@ export const readWorkerActivity = (
     const { stepMs } = ROLLING_PERIODS[period];
     const steps = stepsOf(period, nowAt);
     const fromAt = steps[0] ?? nowAt;
-    const selection = selectionOf(tenant, { worker: instance, since: toIso(fromAt) }, LEAD);
+    const selection = selectionOf(tenant, { worker: instance }, LEAD);
     const [jobs, { marks }] = await Promise.all([
-      jobsOf(db, tenant, selection),
+      jobsOf(db, tenant, selection, fromAt),
       listMarks(db, tenant, { fromAt, toAt: nowAt, target: instance }),
     ]);
     const { total, series, served } = workedIn(jobs, { steps, stepMs, nowAt });
@@ -71,7 +81,7 @@ export const readWorkerActivity = (
       period,
       from: toIso(fromAt),
       to: toIso(nowAt),
-      is_whole: jobs.length < MAX_WORKER_JOBS,
+      is_whole: jobs.length < MAX_WORKER_JOBS || isBefore(jobs.at(-1), fromAt),
       total: { ...presentSums(total), p50_ms: rounded(runTime(total, 0.5)), p95_ms: p95Of(total) },
       series: series.map((step, index) => {
         const at = steps[index] ?? nowAt;

@@ -102,6 +102,20 @@ describe("a worker's activity", () => {
     expect((await world.ok("GET", "/api/workers/w/activity?period=30d")).total.completed).toBe(1);
   });
 
+  it("has what all attempts of its jobs cost on it, as the cost by worker has it", async () => {
+    const world = await newWorld();
+    await present(world, "w", { concurrency: 3 });
+    const { id, lease } = await dispatch(world);
+    const error = { code: "x", message: "y" };
+    await world.ok("POST", `/api/jobs/${id}/fail`, { lease, error, cost_usd: 0.25 });
+    await world.ok("POST", `/api/jobs/${id}/retry`);
+    const again = await world.ok("GET", `/api/jobs/${id}`);
+    await world.ok("POST", `/api/jobs/${id}/complete`, { lease: again.lease, result: "r", cost_usd: 0.5 });
+    const { total, series, served } = await world.ok("GET", "/api/workers/w/activity?period=1h");
+    const { rows } = await world.ok("GET", "/api/cost/by/worker");
+    expect([total.usd, series.at(-1).usd, served[0].usd, rows[0].usd]).toEqual([0.75, 0.75, 0.75, 0.75]);
+  });
+
   it("of many jobs is read in short statements, each of which goes on where the one before it ended", async () => {
     const world = await newWorld();
     await present(world, "w");
@@ -126,5 +140,25 @@ describe("a worker's activity", () => {
     const { total, is_whole } = await readWorkerActivity(db, world.tenant, "w", "1h", Date.now());
     expect({ total, is_whole }).toMatchObject({ total: { completed: 2_000, failed: 500 }, is_whole: true });
     expect(returned.filter((rows) => rows > 0)).toEqual([1_000, 1_000, 500]);
+  });
+
+  it("has the jobs that waited or ran into the period, though they were created before it", async () => {
+    const world = await newWorld();
+    await present(world, "w");
+    const nowAt = Date.now();
+    const hour = 3_600_000;
+    const insert = (id: string, status: string, startedAt: number, finishedAt: number | null) =>
+      env.DB.prepare(
+        `INSERT INTO jobs (tenant, id, version, status, worker, labels, created_at, finished_at, record)
+         VALUES (?1, ?2, 1, ?3, 'w', '[]', ?4, ?5, json_object('at', json_array(NULL, ?6)))`,
+      )
+        .bind(world.tenant, id, status, nowAt - 5 * hour, finishedAt, startedAt - (nowAt - 5 * hour))
+        .run();
+    await insert("ended before", "completed", nowAt - 4 * hour, nowAt - 3 * hour);
+    await insert("waited for hours", "completed", nowAt - 60_000, nowAt - 30_000);
+    await insert("runs for hours", "running", nowAt - 2 * hour, null);
+    const { total, series, is_whole } = await world.ok("GET", "/api/workers/w/activity?period=1h");
+    expect({ total, is_whole }).toMatchObject({ total: { completed: 1, failed: 0 }, is_whole: true });
+    expect(series.every(({ load }: { load: number }) => load >= 0.99)).toBe(true);
   });
 });
