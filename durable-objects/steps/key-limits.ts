@@ -223,18 +223,18 @@ const countOne = (turn: Turn, isNew: boolean, { name, limits, demand }: Limited)
   return { requests: left(requestsPerMinute, count), tokens: left(tokensPerMinute, tokens) };
 };
 
-/** Charges the cost of an attempt to the key that created the job, and to its person, if they have limits. */
+/**
+ * Charges the cost of an attempt to the key that created the job, whose limit may be given later in the day or the
+ * month, and to its person, if people have a limit.
+ */
 export const chargeKey = (
   turn: Turn,
-  job: { readonly keyId: string | null; readonly fairnessKey: string | null },
+  { keyId, fairnessKey: user }: { readonly keyId: string | null; readonly fairnessKey: string | null },
   dayAt: number,
   nanoUsd: number,
 ): void => {
-  const held = limitsOf(turn, job.keyId);
-  if (held === null) return;
-  const { keyId, limits } = held;
+  if (keyId === null) return;
   turn.store.keyUse.addSpent(keyId, dayAt, nanoUsd);
-  const user = job.fairnessKey;
-  if (user !== null && limits.perUser?.dayNanoUsd != null)
+  if (user !== null && turn.store.keys.limitsOf(keyId)?.perUser?.dayNanoUsd != null)
     turn.store.keyUse.addSpent(userOf(keyId, user), dayAt, nanoUsd);
 };

@@ -114,6 +114,20 @@ it("a request at the front door that a worker has room for is no waiting job; on
   }
 });
 
+it("a limit of money counts what the key has cost before it was given", async () => {
+  const key = await world.withKey("standard");
+  await present("w", { provider: "openai" });
+  expect((await post(key)).status).toBe(201);
+  const { jobs } = await world.ok("POST", "/api/workers/w/claim", {});
+  await world.ok("POST", `/api/jobs/${jobs[0].id}/complete`, { lease: jobs[0].lease, result: "x", cost_usd: 2 });
+  for (const limits of [{ day_usd: 1.5 }, { month_usd: 2 }]) {
+    await world.ok("PATCH", `/api/keys/${key.keyId}`, { limits });
+    expect(await post(key)).toMatchObject({ status: 429, code: "insufficient_quota" });
+  }
+  await world.ok("PATCH", `/api/keys/${key.keyId}`, { limits: { day_usd: 2.5, month_usd: 2.5 } });
+  expect((await post(key)).status).toBe(201);
+});
+
 it("each person of a key has limits of their own", async () => {
   const key = await limitedKey({ per_user: { requests_per_minute: 2, concurrent: 1 } });
   const ann = { fairness_key: "ann" };
