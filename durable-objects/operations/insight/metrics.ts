@@ -14,7 +14,7 @@ import {
   type Metric,
 } from "../../../domain/insight/exposition.ts";
 import { MEASURES, type Measure } from "../../../domain/insight/latency.ts";
-import { usdFromNano } from "../../../domain/money/price.ts";
+import { nanoFromUsd, usdFromNano } from "../../../domain/money/price.ts";
 import { JOB_STATUSES } from "../../../domain/words/job-status.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { ok, type Result } from "../../../domain/words/result.ts";
@@ -239,7 +239,8 @@ const budgetMetrics = (turn: Turn): Metric[] => {
     (["day", "month"] as const).flatMap((period) => {
       const limit = period === "day" ? limits?.dayUsd : limits?.monthUsd;
       if (limit == null) return [];
-      const left = Math.max(0, limit - usdFromNano(spending.of(period, turn.nowAt, provider)));
+      const spentNanoUsd = spending.of(period, turn.nowAt, provider);
+      const left = Math.max(0, usdFromNano((nanoFromUsd(limit) ?? 0) - spentNanoUsd));
       return [{ labels: { provider: provider ?? "", period }, limit, left }];
     }),
   );

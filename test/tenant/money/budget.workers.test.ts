@@ -28,6 +28,12 @@ describe("a budget that rejects", () => {
     expect((await world.post("/dispatch", { prompt: "x" })).status).toBe(503);
   });
 
+  it("has left to the nano-dollar what is not spent", async () => {
+    const world = await newWorld();
+    await spend(world, { month_usd: 1.1 });
+    expect((await world.get("/metrics")).text).toMatch(/^signalbox_budget_left_usd\{.*period="month"\} 0\.1$/m);
+  });
+
   it("lets jobs queue, gives none of them out, says why, and goes on when it is raised", async () => {
     const world = await newWorld();
     await spend(world, { month_usd: 1 });
