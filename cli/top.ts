@@ -56,10 +56,14 @@ const ratesOf = (now: Look, before: Look | null): Totals | null => {
   return { completed: rate("completed"), failed: rate("failed"), tokens: rate("tokens"), usd: rate("usd") };
 };
 
+/** What a job costs may be far below a hundredth of a cent. */
+const NANO_DIGITS = 9;
+
 /** For programs. */
 export const figuresOf = (now: Look, before: Look | null) => {
   const rates = ratesOf(now, before);
-  const rounded = (value: number | undefined): number | null => (value === undefined ? null : Number(value.toFixed(4)));
+  const rounded = (value: number | undefined, digits = 4): number | null =>
+    value === undefined ? null : Number(value.toFixed(digits));
   return {
     at: new Date(now.at).toISOString(),
     running: now.running,
@@ -67,7 +71,7 @@ export const figuresOf = (now: Look, before: Look | null) => {
     completed_per_minute: rounded(rates?.completed),
     failed_per_minute: rounded(rates?.failed),
     tokens_per_minute: rounded(rates?.tokens),
-    usd_per_minute: rounded(rates?.usd),
+    usd_per_minute: rounded(rates?.usd, NANO_DIGITS),
     workers_online: now.online,
     workers_paused: now.paused,
     workers_offline: now.offline,

@@ -116,6 +116,7 @@ export const catalogCommands: readonly Verb[] = [
         ["added", found.added],
         ["removed", found.removed],
         ["updated", found.updated],
+        ["repriced", found.repriced],
         ["synced", when(found.models_synced_at)],
       ]);
     },

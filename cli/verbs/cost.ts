@@ -7,6 +7,9 @@ import type { Context, Verb } from "../verb.ts";
 
 const BY = ["provider", "model", "tag", "metadata.<name>", "key", "worker", "schedule"];
 
+/** To the nano-dollar, so that the rows add up and a small sum is not nothing; four decimals at least. */
+const usd = (value: number): string => value.toFixed(9).replace(/0{1,5}$/, "");
+
 /** What keys are called, by id. Only an admin may list them: others see the ids alone. */
 const keyNames = async ({ client, signal }: Context): Promise<ReadonlyMap<string | null, string>> => {
   try {
@@ -37,7 +40,6 @@ export const costCommand: Verb = {
     const by = input.text("by");
     const span = { period: input.is("from") ? undefined : period, ...input.times("from", "to") };
     if (input.is("from") && period !== undefined) throw new UsageError("give --period, or --from and --to");
-    const usd = (value: number): string => value.toFixed(4);
     if (by !== undefined) {
       const found = await client().cost.by(by, span, { signal });
       const names = by === "key" ? await keyNames(context) : new Map();

@@ -47,6 +47,11 @@ describe("a look", () => {
     });
   });
 
+  it("has what little a job may cost", () => {
+    const spent = lookOf(metrics(10).replace("1.5e-3", "0.001500021"), 60_000);
+    expect(figuresOf(spent, before).usd_per_minute).toBe(0.000000021 * 1);
+  });
+
   it("never has a rate below zero, although a crash takes counts back", () => {
     expect(figuresOf(lookOf(metrics(3), 1000), before).completed_per_minute).toBe(0);
   });

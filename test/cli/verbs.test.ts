@@ -96,6 +96,18 @@ describe("cost by key", () => {
   });
 });
 
+it("cost is shown to the nano-dollar, and with four decimals at least", async () => {
+  const rows = [12_345.678901234, 0.000000021, 1e-9, 0.25, 0].map((usd) => ({
+    value: "x",
+    usd,
+    jobs: 1,
+    unpriced_jobs: 0,
+  }));
+  const { out } = await runCommand(["cost", "--by", "tag"], () => ({ from: "a", to: "b", total_usd: 3e-7, rows }));
+  const shown = out.split("\n").flatMap((line) => line.split("\t")[1] ?? []);
+  expect(shown).toEqual(["12345.678901234", "0.000000021", "0.000000001", "0.2500", "0.0000"]);
+});
+
 describe("audit", () => {
   it("asks for what the filters name, and lists a line each", async () => {
     const asked: URL[] = [];
