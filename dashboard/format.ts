@@ -20,6 +20,15 @@ export const count = (value: number): string => {
   return part === undefined ? grouped : `${grouped}.${part}`;
 };
 
+/** A price, which is not rounded to cents: $0.125. */
+export const price = (value: number): string => {
+  const [whole = "", part = ""] = value.toFixed(9).replace(/0+$/, "").split(".");
+  return `$${count(Number(whole))}.${part.padEnd(2, "0")}`;
+};
+
+/** Rounded down, so that only a whole is 100; not to 28 where a share of 0.29 is stored as a little less. */
+export const wholePercent = (share: number): number => Math.floor(Number((share * 100).toFixed(9)));
+
 const LARGE = ["k", "M", "G"] as const;
 
 /** A number on an axis: 12,500 is "12.5k". */

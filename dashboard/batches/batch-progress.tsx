@@ -1,7 +1,7 @@
 // How far a batch is: a bar of its lines by what became of them, in words, too.
 
 import type { BatchResource } from "../../contract/batch.ts";
-import { count } from "../format.ts";
+import { count, wholePercent } from "../format.ts";
 
 const PARTS = ["completed", "failed", "cancelled", "running"] as const;
 type LinePart = (typeof PARTS)[number];
@@ -10,7 +10,7 @@ const endedLines = ({ completed, failed, cancelled }: BatchResource): number => 
 
 /** Whole only when every line has ended. */
 export const percentOf = (batch: BatchResource): number =>
-  batch.total === 0 ? 0 : Math.floor((endedLines(batch) / batch.total) * 100);
+  batch.total === 0 ? 0 : wholePercent(endedLines(batch) / batch.total);
 
 /** Whole numbers, but for a slow batch. */
 export const rateText = ({ lines_per_minute: rate }: BatchResource): string =>

@@ -1,7 +1,7 @@
 // A provider's changes as a diff by sync: added and removed models, and for a change the values before and after.
 
 import type { CatalogHistoryList, ListedPrice } from "../../contract/catalog.ts";
-import { usd } from "../format.ts";
+import { price } from "../format.ts";
 import { Empty } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 
@@ -10,9 +10,20 @@ export type Entry = CatalogHistoryList["history"][number];
 export const SIGNS = { added: "+", removed: "−", changed: "~" } as const;
 export const KINDS = { added: "in", removed: "out", changed: "changed" } as const;
 
-/** Dollars per million tokens, input and output. */
-export const priceText = (price: ListedPrice | undefined): string =>
-  price === undefined ? "no price" : `${usd(price.input_per_mtok)} in, ${usd(price.output_per_mtok)} out`;
+const RATES = [
+  ["per_request", "a request"],
+  ["input_per_mtok", "in"],
+  ["cached_input_per_mtok", "in from a cache"],
+  ["output_per_mtok", "out"],
+] as const;
+
+/** Dollars a request, if it has such a price, and per million tokens. */
+export const priceText = (listed: ListedPrice | undefined): string =>
+  listed === undefined
+    ? "no price"
+    : RATES.flatMap(([name, says]) => (listed[name] === undefined ? [] : [`${price(listed[name])} ${says}`])).join(
+        ", ",
+      );
 
 const priceChange = ({ price_before, price_after }: Entry): string[] =>
   JSON.stringify(price_before) === JSON.stringify(price_after)

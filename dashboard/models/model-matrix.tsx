@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
-import { bytesText } from "../format.ts";
+import { bytesText, wholePercent } from "../format.ts";
 import { type Aspect, Lamp } from "../parts/lamp.tsx";
 import { WorkerStatus } from "../parts/status.tsx";
 import { href } from "../router.ts";
@@ -22,7 +22,7 @@ const sizeOf = ({ state, bytes, vramMb }: ModelCell): string | null => {
 const says = (cell: ModelCell): string => {
   if (cell.task === null) return cell.state;
   const share = shareOf(cell.task);
-  return share === null ? doingOf(cell.task) : `${doingOf(cell.task)} ${Math.floor(share * 100)} %`;
+  return share === null ? doingOf(cell.task) : `${doingOf(cell.task)} ${wholePercent(share)} %`;
 };
 
 const Shown = ({ cell }: { cell: ModelCell }) => {

@@ -1,7 +1,7 @@
 // How far a model task is: a bar where the worker says how much there is, and words.
 
 import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
-import { bytesText, duration } from "../format.ts";
+import { bytesText, duration, wholePercent } from "../format.ts";
 import { shareOf } from "./model-table.ts";
 
 const DOING: Record<ModelTaskResource["action"], string> = {
@@ -32,7 +32,7 @@ export const paceOf = (task: ModelTaskResource): string => {
 export const TaskBar = ({ task }: { task: ModelTaskResource }) => {
   const share = shareOf(task);
   if (share === null) return null;
-  const percent = Math.floor(share * 100);
+  const percent = wholePercent(share);
   return (
     <svg
       class="task-bar"

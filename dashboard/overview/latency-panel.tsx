@@ -46,7 +46,9 @@ const Figures = ({ of, as }: { of: Quantiles; as: (value: number) => string }) =
     </span>
   );
 
-const speed = (tokens: number): string => count(Math.round(tokens));
+/** A slow model makes less than one. */
+export const speed = (tokens: number): string =>
+  count(tokens < 10 ? Number(tokens.toPrecision(2)) : Math.round(tokens));
 
 const LatencyRow = ({ name, row }: { name: string; row: Omit<Row, "value"> }) => (
   <tr>

@@ -20,8 +20,10 @@ const STOP_FROM = 0.1;
 const shareFailed = ({ completed, failed }: { completed: number; failed: number }): number | null =>
   completed + failed === 0 ? null : failed / (completed + failed);
 
-const percent = (share: number): string => {
+/** Never zero for what is more. */
+export const percent = (share: number): string => {
   const value = share * 100;
+  if (value > 0 && value < 0.1) return "< 0.1";
   return value > 0 && value < 10 ? value.toFixed(1) : String(Math.round(value));
 };
 

@@ -12,8 +12,11 @@ export const outcomeOf = ({ outcome }: AttemptResource): { says: string; aspect:
 export const modelOf = ({ provider, model }: AttemptResource): string =>
   [provider, model].filter((part) => part !== null).join(" · ") || "model unknown";
 
+/** A public price, or tokens that nobody counted. */
+const ESTIMATES: readonly (string | null)[] = ["table", "estimate"];
+
 export const costOf = ({ cost_usd, usage, price_source }: AttemptResource): string => {
-  if (cost_usd !== null) return `${usd(cost_usd)}${price_source === "table" ? " (estimate)" : ""}`;
+  if (cost_usd !== null) return `${usd(cost_usd)}${ESTIMATES.includes(price_source) ? " (estimate)" : ""}`;
   return usage === null && price_source !== "unknown" ? "nothing spent" : "price unknown";
 };
 

@@ -1,13 +1,13 @@
 // How much of a budget is spent, in words and as a bar.
 
-import { usd } from "../../format.ts";
+import { usd, wholePercent } from "../../format.ts";
 
 const CAUTION_FROM = 0.8;
 
 export const BudgetBar = ({ name, spent, limit }: { name: string; spent: number; limit: number }) => {
   const share = limit === 0 ? 1 : spent / limit;
   const tone = share >= 1 ? "stop" : share >= CAUTION_FROM ? "caution" : "clear";
-  const percent = share > 0 && share < 0.01 ? "under 1" : Math.floor(share * 100);
+  const percent = share > 0 && share < 0.01 ? "under 1" : wholePercent(share);
   return (
     <div class="budget">
       <span>

@@ -1,6 +1,8 @@
 // The dashboard's formatting: diffs, durations, money, tags, addresses.
 
 import { describe, expect, it } from "vitest";
+import type { AttemptResource } from "../../../contract/jobs/insight.ts";
+import { priceText } from "../../../dashboard/catalog/catalog-history.tsx";
 import {
   aheadIn,
   axisDuration,
@@ -9,12 +11,17 @@ import {
   clock,
   dateTime,
   duration,
+  price,
   relative,
   shortened,
   splitTags,
   trimmed,
   usd,
+  wholePercent,
 } from "../../../dashboard/format.ts";
+import { costOf } from "../../../dashboard/jobs/story/attempt-facts.tsx";
+import { speed } from "../../../dashboard/overview/latency-panel.tsx";
+import { percent } from "../../../dashboard/overview/tiles.tsx";
 import { byReason } from "../../../dashboard/parts/by-reason.ts";
 import { pathOf } from "../../../dashboard/parts/charts/plot.tsx";
 import { EMPTY_JOB, jsonError, toBody } from "../../../dashboard/parts/job-fields.ts";
@@ -124,6 +131,35 @@ describe("a diff", () => {
 });
 
 describe("numbers and times", () => {
+  it("of little there is more than nothing", () => {
+    expect([0, 0.0004, 0.0349, 0.5].map(percent)).toEqual(["0", "< 0.1", "3.5", "50"]);
+    expect([0.42, 6.04, 41.6].map(speed)).toEqual(["0.42", "6", "42"]);
+  });
+
+  it("a price is not rounded to cents, and has what a request costs and what a cache saves", () => {
+    expect([0, 0.125, 0.0375, 3, 1234.5].map(price)).toEqual(["$0.00", "$0.125", "$0.0375", "$3.00", "$1,234.50"]);
+    expect(priceText({ input_per_mtok: 0.125, output_per_mtok: 0.375, cached_input_per_mtok: 0.0125 })).toBe(
+      "$0.125 in, $0.0125 in from a cache, $0.375 out",
+    );
+    expect(priceText({ input_per_mtok: 0, output_per_mtok: 0, per_request: 0.04 })).toBe(
+      "$0.04 a request, $0.00 in, $0.00 out",
+    );
+  });
+
+  it("a cost of tokens that nobody counted, or of a public price, is an estimate", () => {
+    const attempt = { cost_usd: 0.25, usage: null } as unknown as AttemptResource;
+    const said = ["reported", "config", "table", "estimate"].map((price_source) =>
+      costOf({ ...attempt, price_source }),
+    );
+    expect(said).toEqual(["$0.25", "$0.25", "$0.25 (estimate)", "$0.25 (estimate)"]);
+  });
+
+  it("a percentage of whole parts is theirs, and 100 only of the whole", () => {
+    const ofHundred = Array.from({ length: 101 }, (_, part) => part);
+    expect(ofHundred.map((part) => wholePercent(part / 100))).toEqual(ofHundred);
+    expect([2.9 / 10, 0.57, 99_999 / 100_000].map(wholePercent)).toEqual([29, 57, 99]);
+  });
+
   it("keep small sums apart from nothing", () => {
     expect([usd(0), usd(0.4), usd(0.06025876), usd(0.0042), usd(0.000225), usd(1234.5)]).toEqual([
       "$0.00",
