@@ -44,7 +44,7 @@ interface RunnerTools {
   readonly sockets: {
     readonly connectedInstances: () => Iterable<string>;
     /** When the worker's socket last gave a sign of life; null if it has none. */
-    readonly lastSignOf: (instance: string) => number | null;
+    readonly lastSignOf: (instance: string, keyId?: string | null) => number | null;
     /** Sends the frames that wait. */
     readonly flush: () => void;
   };
@@ -193,8 +193,8 @@ export class TurnRunner {
       newId: () => this.#nextId(nowAt),
       signLink: this.#tools.signLink,
       publicOrigin: this.#tools.publicOrigin,
-      lastSocketSign: (instance: string) =>
-        this.#tools.sockets.lastSignOf(instance) ?? (memory.openingSockets.has(instance) ? nowAt : null),
+      lastSocketSign: (instance: string, keyId?: string | null) =>
+        this.#tools.sockets.lastSignOf(instance, keyId) ?? (memory.openingSockets.has(instance) ? nowAt : null),
     };
     this.#outbox ??= new OutboxWriter(memory);
     return this.#keepShape(new Turn(this.#tools.store, memory, this.#outbox, context, caller));

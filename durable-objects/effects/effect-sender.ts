@@ -66,7 +66,7 @@ export class EffectSender {
     for (const id of effects.batches) waitUntil(this.#batches.carry(id));
     for (const [keyId, liveHashes] of effects.endedKeys) sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) sockets.endSession(id);
-    for (const instance of effects.forgottenWorkers) sockets.endWorker(instance);
+    for (const worker of effects.handedOver) sockets.endOthers(worker);
     for (const { level, event, fields } of effects.log) log(level, event, { tenant, ...fields });
     for (const delivery of effects.deliveries) waitUntil(this.#deliver(delivery));
     live.note(effects);

@@ -17,7 +17,8 @@ import { closeCodes } from "../../contract/words/values.ts";
 import { type Jurisdiction, objectNamed } from "../object-name.ts";
 import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";
 import { LINE_URL, openLine } from "../sockets/object-line.ts";
-import { PING, PONG } from "../sockets/tenant-socket.ts";
+import { NORMAL_CLOSURE, PING, PONG } from "../sockets/tenant-socket.ts";
+import type { HandedOver } from "../turn/effects.ts";
 import { HeldBodies } from "./held-bodies.ts";
 import { placeForLine } from "./line-place.ts";
 import { ReadingLine } from "./reading-line.ts";
@@ -174,6 +175,15 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
       if (line?.keyId === keyId && !liveHashes.includes(line.openedWith))
         close(socket, closeCodes.keyEnded, "the key has ended");
     }
+  }
+
+  /** Workers that were forgotten, or belong to another key now: others' lines end. */
+  async endOthers(workers: readonly Pick<HandedOver, "instance" | "keyId">[]): Promise<void> {
+    for (const { instance, keyId } of workers)
+      for (const socket of this.ctx.getWebSockets(instance)) {
+        const line = socket.deserializeAttachment() as OpenedLine | null;
+        if (line?.keyId !== keyId) close(socket, NORMAL_CLOSURE, "the worker is no longer this key's");
+      }
   }
 
   /** The tenant was deleted. */

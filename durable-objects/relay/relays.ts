@@ -10,9 +10,9 @@ import type { Memory } from "../turn/memory.ts";
 import type { Relay } from "./relay.ts";
 import type { RunnerCalls } from "./runner-calls.ts";
 
-type RelayCalls = Pick<Relay, "cut" | "end" | "endKey" | "dropBody" | "said">;
+type RelayCalls = Pick<Relay, "cut" | "end" | "endKey" | "endOthers" | "dropBody" | "said">;
 
-type RelayNews = Pick<Effects, "cuts" | "droppedBodies" | "endedKeys">;
+type RelayNews = Pick<Effects, "cuts" | "droppedBodies" | "endedKeys" | "handedOver">;
 
 /** What a relay passed on of an attempt. */
 export interface Said {
@@ -57,10 +57,13 @@ export class Relays {
   }
 
   /** Resolves when all have the message, or could not get it; null if there is none, as after most turns. */
-  tell({ cuts, droppedBodies, endedKeys }: RelayNews, memory: Memory | null): Promise<unknown> | null {
-    if (cuts.length === 0 && droppedBodies.length === 0 && endedKeys.size === 0) return null;
+  tell({ cuts, droppedBodies, endedKeys, handedOver }: RelayNews, memory: Memory | null): Promise<unknown> | null {
+    const leftLines = handedOver.filter(({ hasHadLine }) => hasHadLine);
+    if (cuts.length + droppedBodies.length + endedKeys.size + leftLines.length === 0) return null;
     const calls = this.#byRelay(cuts).map(([relay, some]) => relay.cut(some));
     calls.push(this.dropBodies(droppedBodies));
+    for (const [relay, some] of this.#byRelay(leftLines))
+      calls.push(relay.endOthers(some.map(({ instance, keyId }) => ({ instance, keyId }))));
     for (const [keyId, live] of endedKeys) {
       const lines = [...(memory?.fleet.members() ?? [])].filter(
         ({ worker }) => worker.hasHadLine && worker.keyId === keyId,

@@ -12,7 +12,7 @@ export interface ToRunner {
   readonly jurisdiction: Jurisdiction | null;
 }
 
-export interface RunnerCalls extends Pick<Relay, "cut" | "end" | "endKey" | "dropBody" | "said"> {
+export interface RunnerCalls extends Pick<Relay, "cut" | "end" | "endKey" | "endOthers" | "dropBody" | "said"> {
   hear(told: ToRunner): Promise<void>;
   /** Whether its provider can be called. Keys that it has read are read again. */
   state(jurisdiction: Jurisdiction | null): Promise<EdgeState>;

@@ -4,6 +4,7 @@
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import { closeCodes } from "../../contract/words/values.ts";
 import { LONG_TEXT_CHARS } from "../../domain/words/size.ts";
+import type { HandedOver } from "../turn/effects.ts";
 import {
   type Attachment,
   keyTag,
@@ -71,9 +72,10 @@ export class Sockets {
   }
 
   /** The last sign of life on a worker's open socket: its pings are answered elsewhere. */
-  lastSignOf(instance: string): number | null {
+  lastSignOf(instance: string, keyId?: string | null): number | null {
     const socket = this.#workers.get(instance);
-    return socket === undefined ? null : lastSignOn(socket);
+    const isMeant = keyId === undefined || socket?.attachment?.keyId === keyId;
+    return socket === undefined || !isMeant ? null : lastSignOn(socket);
   }
 
   viewers(): TenantSocket[] {
@@ -168,8 +170,10 @@ export class Sockets {
     for (const socket of this.#all()) socket.close(code, reason);
   }
 
-  endWorker(instance: string): void {
-    this.#workers.get(instance)?.close(NORMAL_CLOSURE, "the worker was forgotten");
+  /** The worker was forgotten, or belongs to this key now: another's socket must not get its jobs. */
+  endOthers({ instance, keyId }: HandedOver): void {
+    const socket = this.#workers.get(instance);
+    if (socket?.attachment?.keyId !== keyId) socket?.close(NORMAL_CLOSURE, "the worker is no longer this key's");
   }
 }
 

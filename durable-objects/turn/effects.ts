@@ -3,6 +3,7 @@
 
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { FileView } from "../../domain/file/file.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
 import type { JobError } from "../../domain/job/job.ts";
 import type { LogLine } from "../../log/log.ts";
 import type { Outgoing } from "./announcement.ts";
@@ -41,10 +42,14 @@ export interface Effects {
   readonly endedSessions: LazySet<string>;
   /** Workers that were forgotten. */
   readonly forgottenWorkers: LazySet<string>;
+  /** Workers that another key has from now on, or none: what others opened for them ends. */
+  readonly handedOver: HandedOver[];
   /** Tries of webhook deliveries. */
   readonly deliveries: Outgoing[];
   readonly log: LogLine[];
 }
+
+export type HandedOver = Pick<Worker, "instance" | "keyId" | "hasHadLine">;
 
 /** `error`: how the reader's stream ends; null if the job continues with another attempt. */
 interface StreamCut {
@@ -73,6 +78,7 @@ export const noEffects = (): Effects => ({
   endedKeys: new Map(),
   endedSessions: new LazySet(),
   forgottenWorkers: new LazySet(),
+  handedOver: [],
   deliveries: [],
   log: [],
 });

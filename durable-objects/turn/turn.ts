@@ -45,7 +45,7 @@ export interface TurnContext {
   readonly random: () => number;
   readonly newId: () => string;
   /** The last sign of life on a worker's socket, epoch ms; null if none is open. */
-  readonly lastSocketSign: (instance: string) => number | null;
+  readonly lastSocketSign: (instance: string, keyId?: string | null) => number | null;
   /** The path of a link to a file, readable until then. */
   readonly signLink: (file: { readonly id: string; readonly name: string }, untilAt: number) => string;
   /** Where people reach the service, if its operator says so. */
@@ -100,8 +100,9 @@ export class Turn {
     return this.#context.newId();
   }
 
-  lastSocketSign(instance: string): number | null {
-    return this.#context.lastSocketSign(instance);
+  /** `keyId`: of a socket that this key opened. */
+  lastSocketSign(instance: string, keyId?: string | null): number | null {
+    return this.#context.lastSocketSign(instance, keyId);
   }
 
   signLink(file: { readonly id: string; readonly name: string }, untilAt: number): string {
@@ -212,6 +213,7 @@ export class Turn {
   }
 
   putWorker(worker: Worker): void {
+    if (this.memory.fleet.get(worker.instance)?.worker.keyId !== worker.keyId) this.effects.handedOver.push(worker);
     this.store.workers.put(worker);
     this.memory.unstoredWorkers.delete(worker.instance);
     this.memory.fleet.put(worker, this.nowAt);

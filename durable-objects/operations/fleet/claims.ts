@@ -64,8 +64,9 @@ export const completeAndClaim = (
 
 /** A claim is a sign of life, and brings jobs to a worker without a socket. */
 const noteClaimant = (turn: Turn, { worker, isConnected, isLockedOut }: Member): void => {
-  const viaSocket = worker.viaSocket && isConnected;
   const { keyId } = turn.caller;
+  // Another key's socket does not get its jobs.
+  const viaSocket = worker.viaSocket && isConnected && keyId === worker.keyId;
   if (isLockedOut) turn.memory.fleet.noteReach(worker.instance, { isLockedOut: false });
   if (viaSocket !== worker.viaSocket || keyId !== worker.keyId) turn.putWorker({ ...worker, viaSocket, keyId });
 };

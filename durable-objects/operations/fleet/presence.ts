@@ -146,7 +146,7 @@ const hear = (turn: Turn, request: Presence): Member => {
   const { instance } = request;
   const known = fleet.get(instance);
   const wasOffline = known === undefined || isSilent(turn, known);
-  const isConnected = turn.lastSocketSign(instance) !== null;
+  const isConnected = turn.lastSocketSign(instance, turn.caller.keyId) !== null;
   if (wasOffline) turn.log("info", known === undefined ? "worker.registered" : "worker.returned", { worker: instance });
   storeWhatIsNew(turn, request, known, isConnected);
   if (known === undefined) {

@@ -196,7 +196,8 @@ export const forgetWorker = (turn: Turn, { instance }: { instance: string }): Re
 };
 
 /** Its jobs go back to the queue. */
-export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
+export const forget = (turn: Turn, { worker }: Member): void => {
+  const { instance } = worker;
   const { config, fleet, haltConfirmed } = turn.memory;
   for (const job of turn.store.jobs.leasedBy(instance)) {
     turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
@@ -209,6 +210,7 @@ export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
   forgetTasks(turn, instance);
   turn.reopenAvoiding();
   turn.effects.forgottenWorkers.add(instance);
+  turn.effects.handedOver.push({ ...worker, keyId: null });
   turn.audit("worker.forgotten", instance);
 };
 

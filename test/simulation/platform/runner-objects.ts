@@ -37,6 +37,7 @@ export class Runners {
         },
         end: heedsNothing,
         endKey: heedsNothing,
+        endOthers: heedsNothing,
         dropBody: heedsNothing,
         said: async (leases: readonly unknown[]) => leases.map(() => 40),
       };

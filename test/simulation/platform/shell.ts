@@ -29,6 +29,7 @@ const SILENT_RELAYS = {
   getByName: () => ({
     cut: heedsNothing,
     endKey: heedsNothing,
+    endOthers: heedsNothing,
     dropBody: heedsNothing,
     end: heedsNothing,
     drop: heedsNothing,

@@ -1,6 +1,7 @@
 // What a failing runtime leads to: a worker's own trial before it rests, and the jobs of models that it does not have.
 
 import assert from "node:assert/strict";
+import { keyOf } from "../world.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, ANSWERS, asking, complete, configure, create, fail, present, read, started } from "./scene-steps.ts";
 
@@ -26,7 +27,7 @@ const triedModels = (inbox: readonly string[]): string[] =>
 const failing = async (scene: Scene): Promise<readonly string[]> => {
   await configure(scene, ALIVE);
   const inbox = await scene.connect();
-  await present(scene, { instance: "worker-0" }, scene.admin, true);
+  await present(scene, { instance: "worker-0" }, keyOf("worker-key-0"), true);
   await failTen(scene);
   assert.deepEqual([triedModels(inbox), await pauseOf(scene, "worker-0")], [["m"], null]);
   return inbox;
@@ -77,7 +78,7 @@ export const SCENES_OF_TRIALS: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, ALIVE);
       await scene.connect();
-      await present(scene, { instance: "worker-0" }, scene.admin, true);
+      await present(scene, { instance: "worker-0" }, keyOf("worker-key-0"), true);
       await scene.say({ type: "runtime.tried", ok: false, error: "broken" });
       assert.equal(await pauseOf(scene, "worker-0"), null);
     },

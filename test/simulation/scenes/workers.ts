@@ -88,7 +88,7 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, { presence: { offline_after_seconds: 60 } });
       await scene.connect();
-      await present(scene, { instance: "worker-0" }, scene.admin, true);
+      await present(scene, { instance: "worker-0" }, keyOf("worker-key-0"), true);
       await scene.pass(10_000);
       scene.ping();
       const pingedAt = scene.nowAt;
@@ -117,7 +117,7 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
     what: "a worker on a socket is told of its job by an object that has just woken",
     shown: async (scene) => {
       const inbox = await scene.connect();
-      await present(scene, { instance: "worker-0" }, scene.admin, true);
+      await present(scene, { instance: "worker-0" }, keyOf("worker-key-0"), true);
       scene.sleep();
       const { id } = await create(scene);
       assert.match(inbox.at(-1) ?? "", new RegExp(`"job.assigned".*${id}`));

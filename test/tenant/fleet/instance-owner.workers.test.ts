@@ -1,7 +1,7 @@
 // Whose worker it is, what a worker says of itself, and what a foreign key learns.
 
 import { describe, expect, it } from "vitest";
-import { type Body, request, silence } from "../../support/workerd/client.ts";
+import { type Body, connect, request, type Socket, silence } from "../../support/workerd/client.ts";
 import { create, present, read, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
 
 useOwnTenant();
@@ -54,6 +54,66 @@ describe("a live worker", () => {
   it.each([".", ".."])("is not named %j, which no URL can say", async (instance) => {
     const refused = await world.post("/presence", { ...OFFER, instance });
     expect([refused.status, refused.body.errors[0].path]).toEqual([400, "instance"]);
+  });
+});
+
+describe("what a key has open for a worker", () => {
+  const opened = async (key: string | null, what: "connect" | "stream", instance = "w1"): Promise<Socket> => {
+    const { socket } = await connect(`/api/workers/${instance}/${what}`, { authorization: `Bearer ${key}` });
+    if (socket === null) throw new Error("no socket");
+    return socket;
+  };
+  const fallSilent = async (instance = "w1"): Promise<void> => {
+    await world.ok("PUT", "/config", { presence: { heartbeat_interval_seconds: 1, offline_after_seconds: 2 } });
+    const statusNow = async () => (await world.ok("GET", `/api/workers/${instance}`)).status;
+    await expect.poll(statusNow, { timeout: 10_000 }).toBe("offline");
+  };
+
+  it("gets nothing once another key has registered the name", async () => {
+    const [thief, owner] = [await world.withKey("worker"), await world.withKey("worker")];
+    const socket = await opened(thief.key, "connect");
+    await socket.next(({ type }) => type === "welcome");
+    const { worker } = (await request(owner.key, "POST", "/presence", OFFER)).body;
+    expect(worker.connected).toBe(false);
+    const { id } = await create();
+    expect((await socket.closed).reason).toContain("no longer this key's");
+    expect(socket.messages.map(({ type }) => type)).toEqual(["welcome"]);
+    const { jobs } = (await request(owner.key, "POST", "/api/workers/w1/claim", {})).body;
+    expect(jobs.map((job: Body) => job.id)).toEqual([id]);
+  });
+
+  it.each([
+    ["reports", "/presence", OFFER],
+    ["claims", "/api/workers/w1/claim", {}],
+  ])("ends when it is silent and another key's worker %s with its name", async (_, path, body) => {
+    const [before, now] = [await world.withKey("worker"), await world.withKey("worker")];
+    const socket = await opened(before.key, "connect");
+    socket.send({ type: "presence", id: "1", ...OFFER });
+    await socket.next(({ id }) => id === "1");
+    const line = await opened(before.key, "stream");
+    await fallSilent();
+    expect((await request(now.key, "POST", path, body)).status).toBe(200);
+    expect([(await socket.closed).code, (await line.closed).code]).toEqual([1000, 1000]);
+    const { id } = await create();
+    await expect.poll(async () => (await read(id)).assigned_worker).toBe("w1");
+    expect(socket.messages.some(({ type }) => type === "job.assigned")).toBe(false);
+  });
+
+  it("ends with a worker that is forgotten, its data line too", async () => {
+    const { key } = await world.withKey("worker");
+    await request(key, "POST", "/presence", OFFER);
+    const line = await opened(key, "stream");
+    await fallSilent();
+    await world.ok("DELETE", "/api/workers/w1");
+    expect((await line.closed).code).toBe(1000);
+  });
+
+  it("stays where the same key reports by HTTP, too", async () => {
+    const { key } = await world.withKey("worker");
+    const socket = await opened(key, "connect");
+    await request(key, "POST", "/presence", OFFER);
+    const { id } = await create();
+    await socket.next(({ type, job }) => type === "job.assigned" && job.id === id);
   });
 });
 
