@@ -15,7 +15,6 @@ import {
   redelivered,
   rotated,
   type Webhook,
-  type WebhookEvent,
 } from "../../domain/webhook.ts";
 import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
@@ -28,23 +27,11 @@ import type { Turn } from "../turn/turn.ts";
 
 export const MAX_WEBHOOKS = 50;
 
-export interface NewWebhook {
-  readonly id: string;
-  readonly secret: string;
-  readonly url: string;
-  readonly origin: string;
-  readonly events: readonly WebhookEvent[];
-  readonly tags: readonly string[];
-  readonly description: string;
-}
+type Chosen = Pick<Webhook, "url" | "events" | "tags" | "description">;
 
-export interface WebhookPatch {
-  readonly url?: string;
-  readonly events?: readonly WebhookEvent[];
-  readonly tags?: readonly string[];
-  readonly description?: string;
-  readonly enabled?: boolean;
-}
+export type NewWebhook = Chosen & Pick<Webhook, "id" | "secret" | "origin">;
+
+export type WebhookPatch = Partial<Chosen> & { readonly enabled?: boolean };
 
 /** Its deliveries, and what it is to be told of workers and groups, may be due now. */
 const putAndLook = (turn: Turn, webhook: Webhook): void => {

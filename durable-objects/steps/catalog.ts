@@ -43,13 +43,14 @@ export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Re
 const MAX_REMEMBERED = 500;
 const MAX_NAMED = 50;
 
+interface Asked {
+  readonly provider: string | null;
+  readonly model: string | null;
+}
+
 /** A note for a request that names a model which its provider's catalog no longer lists; else null. */
-export const removedModelNote = (
-  turn: Turn,
-  asked: { readonly provider: string | null; readonly model: string | null },
-): string | null => {
+export const removedModelNote = (turn: Turn, { provider, model }: Asked): string | null => {
   const { catalog } = turn.memory;
-  const { provider, model } = asked;
   if (model === null || catalog.size === 0) return null;
   const providers = provider === null ? [...catalog.keys()] : [provider];
   const has = (list: "models" | "removed") => (name: string) => catalog.get(name)?.[list].has(model) ?? false;
@@ -85,23 +86,16 @@ const whoNames = (turn: Turn, provider: string, gone: readonly string[]): Omit<R
     if (named.length > 0) workers.push(worker.instance);
     for (const model of named) inUse.add(model);
   }
-  let jobs = 0;
-  for (const { requirements, count } of turn.memory.queue.groups.values()) {
-    const { provider: wanted, model } = requirements;
-    if ((wanted !== null && wanted !== provider) || model === null || !isGone.has(model)) continue;
-    jobs += count;
-    inUse.add(model);
-  }
-  const schedules: string[] = [];
-  for (const { name, provider: wanted, model } of turn.store.schedules.all()) {
-    if ((wanted !== null && wanted !== provider) || model === null || !isGone.has(model)) continue;
-    schedules.push(name);
-    inUse.add(model);
-  }
+  const asksForGone = ({ provider: wanted, model }: Asked): boolean =>
+    (wanted ?? provider) === provider && model !== null && isGone.has(model);
+  const groups = [...turn.memory.queue.groups.values()].filter(({ requirements }) => asksForGone(requirements));
+  const schedules = turn.store.schedules.all().filter(asksForGone);
+  for (const { model } of [...groups.map(({ requirements }) => requirements), ...schedules])
+    if (model !== null) inUse.add(model);
   return {
     models_in_use: [...inUse].slice(0, MAX_NAMED),
-    waiting_jobs: jobs,
+    waiting_jobs: groups.reduce((sum, { count }) => sum + count, 0),
     workers: workers.slice(0, MAX_NAMED),
-    schedules: schedules.slice(0, MAX_NAMED),
+    schedules: schedules.slice(0, MAX_NAMED).map(({ name }) => name),
   };
 };

@@ -3,7 +3,7 @@
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/jobs/job-list.ts";
 import type { Brought } from "../../domain/job/archived-job.ts";
 import { CHANGEABLE_STATUSES } from "../../domain/words/job-status.ts";
-import { toArchived, WHOLE_JOBS, type WholeJobRow } from "./jobs.ts";
+import { oneByOne, toArchived, wholeRows } from "./jobs.ts";
 import { statusWord } from "./lists/conditions.ts";
 import { countOf, type Lead, leadOf, type Selected, selectionOf } from "./lists/selection.ts";
 import { readHistory } from "./store.ts";
@@ -69,13 +69,9 @@ export const findManyArchived = (
   ids: readonly string[],
   absentAt: number,
 ): Promise<{ id: string; archived: Brought }[]> =>
-  readHistory(async () => {
-    const { results } = await db
-      .prepare(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`)
-      .bind(tenant, JSON.stringify(ids))
-      .all<WholeJobRow>();
-    const found: { id: string; archived: Brought }[] = [];
-    for (const row of results)
-      found.push({ id: row.id, archived: { ...(await toArchived(row)), result: null, absentAt } });
-    return found;
-  });
+  readHistory(async () =>
+    oneByOne(await wholeRows(db, tenant, ids), async (row) => ({
+      id: row.id,
+      archived: { ...(await toArchived(row)), result: null, absentAt },
+    })),
+  );

@@ -48,13 +48,16 @@ export const oneByOne = async <T, U>(all: readonly T[], work: (one: T) => Promis
 };
 
 /** Many at a time; their order is not that of the ids. */
-export const findManyWhole = async (db: D1Database, tenant: string, ids: readonly string[]): Promise<Archived[]> => {
+export const wholeRows = async (db: D1Database, tenant: string, ids: readonly string[]): Promise<WholeJobRow[]> => {
   const { results } = await db
     .prepare(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`)
     .bind(tenant, JSON.stringify(ids))
     .all<WholeJobRow>();
-  return oneByOne(results, toArchived);
+  return results;
 };
+
+export const findManyWhole = async (db: D1Database, tenant: string, ids: readonly string[]): Promise<Archived[]> =>
+  oneByOne(await wholeRows(db, tenant, ids), toArchived);
 
 interface EventRow<Detail = string> {
   readonly version: number;
