@@ -5,8 +5,7 @@ import type { LiveJob } from "../../contract/live.ts";
 import { MAX_PAGE } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { plural, withLocalTimes } from "../format.ts";
-import { Loading } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { LoadState } from "../parts/page.tsx";
 import { href } from "../router.ts";
 import { isHalted, jobs, queue } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
@@ -56,8 +55,7 @@ const Kinds = ({ instance, kinds }: { instance: string; kinds: readonly Kind[] }
       }),
     ),
   );
-  if (error !== null) return <Problem error={error} retry={reload} />;
-  if (data === null) return <Loading what="what waits" />;
+  if (data === null || error !== null) return <LoadState data={data} error={error} retry={reload} what="what waits" />;
   return (
     <ul class="concerns">
       {data.map(({ job, many, reasons }) => (
@@ -86,8 +84,8 @@ export const IdleReasons = ({ worker }: { worker: WorkerResource }) => {
     api.jobs.list({ status: "pending", sort: "-created_at", limit: MAX_PAGE, max_chars: 0 }, { signal }),
   );
   if (own !== null) return <p>{own}</p>;
-  if (isAsked && error !== null) return <Problem error={error} retry={reload} />;
-  if (isAsked && data === null) return <Loading what="what waits" />;
+  if (isAsked && (data === null || error !== null))
+    return <LoadState data={data} error={error} retry={reload} what="what waits" />;
   const kinds = isAsked ? waitingKinds(data?.jobs ?? [], groups) : known;
   if (kinds.length === 0) return <p>No job waits.</p>;
   return <Kinds instance={worker.instance} kinds={kinds} />;

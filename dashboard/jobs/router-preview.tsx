@@ -2,8 +2,7 @@
 
 import type { ExplainQuery } from "../../contract/dispatch.ts";
 import { api } from "../api.ts";
-import { Loading } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { LoadState } from "../parts/page.tsx";
 import { hasSnapshot, killswitch, workers } from "../state/board.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 import { ExplanationView, MAX_NAMED } from "./explanation-view.tsx";
@@ -24,7 +23,7 @@ export const RouterPreview = ({ query }: { query: Partial<ExplainQuery> }) => {
   const { data, error, reload } = useLoad(hasSnapshot.value ? `${asked} ${fleet}` : null, (signal) =>
     api.jobs.explain({ ...JSON.parse(asked), limit: MAX_NAMED }, { signal }),
   );
-  if (error !== null) return <Problem error={error} retry={reload} />;
-  if (data === null) return <Loading what="the router's choice" />;
+  if (data === null || error !== null)
+    return <LoadState data={data} error={error} retry={reload} what="the router's choice" />;
   return <ExplanationView explanation={data} />;
 };

@@ -7,8 +7,7 @@ import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { BulkDialog } from "../parts/bulk-dialog.tsx";
 import { ForOperators } from "../parts/for-operators.tsx";
-import { Empty, Loading } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { Empty, LoadState } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
@@ -113,8 +112,7 @@ export const FailingList = () => {
     api.jobs.failures({ since: new Date(serverNow() - spanMs(period)).toISOString() }, { signal }),
   );
   const [retried, setRetried] = useState<{ filter: Filter } | null>(null);
-  if (error !== null) return <Problem error={error} retry={reload} />;
-  if (data === null) return <Loading what="what failed" />;
+  if (data === null || error !== null) return <LoadState data={data} error={error} retry={reload} what="what failed" />;
   const { failures, since, until } = data;
   if (failures.length === 0) return <Empty title={`Nothing failed in the ${lastOf(period)}.`} />;
   const retry = (failure: Failure): void => setRetried({ filter: { ...filterOf(failure), since, until } });

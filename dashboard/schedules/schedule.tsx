@@ -4,9 +4,8 @@ import type { ScheduleResource, ScheduleRunResource } from "../../contract/sched
 import { api } from "../api.ts";
 import { plural, readerZone, withLocalTimes } from "../format.ts";
 import { Fact } from "../parts/fact.tsx";
-import { Empty, Loading, LoadState, Page, Panel } from "../parts/page.tsx";
+import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
-import { Problem } from "../parts/problem.tsx";
 import { JobStatus, OutcomeStatus, ScheduleStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Tags } from "../parts/tags.tsx";
@@ -65,8 +64,7 @@ const History = ({ name, version }: { name: string; version: string }) => {
   const { data, error, reload } = useLoad(`${name} ${offset} ${version}`, (signal) =>
     api.schedules.history(name, { limit: PAGE_SIZE, offset }, { signal }),
   );
-  if (error !== null) return <Problem error={error} retry={reload} />;
-  if (data === null) return <Loading what="the history" />;
+  if (data === null || error !== null) return <LoadState data={data} error={error} retry={reload} what="the history" />;
   if (data.total === 0)
     return <Empty title="It has not run yet.">{mayOperate.value && "Use “Run now” to try it."}</Empty>;
   return (

@@ -3,9 +3,8 @@
 import type { DeliveryResource } from "../../contract/webhook.ts";
 import { api } from "../api.ts";
 import { plural } from "../format.ts";
-import { Empty, Loading } from "../parts/page.tsx";
+import { Empty, LoadState } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
-import { Problem } from "../parts/problem.tsx";
 import { DeliveryStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -74,8 +73,8 @@ export const Deliveries = ({ id, version }: { id: string; version: number }) => 
   const { data, error, reload } = useLoad(`${id} ${offset} ${version} ${round}`, (signal) =>
     api.webhooks.deliveries(id, { limit: PAGE_SIZE, offset }, { signal }),
   );
-  if (error !== null) return <Problem error={error} retry={reload} />;
-  if (data === null) return <Loading what="the deliveries" />;
+  if (data === null || error !== null)
+    return <LoadState data={data} error={error} retry={reload} what="the deliveries" />;
   if (data.total === 0) return <Empty title="Nothing was sent yet.">Test it to see how the endpoint answers.</Empty>;
   return (
     <>
