@@ -14,7 +14,8 @@ import { type Body, inStorage, newWorld, ORIGIN, type World } from "../support/w
 import { edgeFetch } from "../support/workerd/edge.ts";
 
 const HOUR_MS = 3_600_000;
-const MANY = 100;
+/** Would be as many objects if each had its own. */
+const MANY = 40;
 
 const store = async (world: World, bytes: BodyInit, query = ""): Promise<string> => {
   const headers = bytes instanceof FormData ? {} : { "content-type": "text/plain" };

@@ -2,22 +2,18 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { type Body, inStorage, silence } from "../../support/workerd/client.ts";
+import { type Body, silence } from "../../support/workerd/client.ts";
 import { create, present, read, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
+import { copyRow } from "../../support/workerd/rows.ts";
 
 useOwnTenant();
+
+const MADE = { instance: "'made-' || i", record: "json_set(record, '$.instance', 'made-' || i)" };
 
 describe("presence", () => {
   it("registers 20 000 workers in a tenant and no more; those that it knows go on", async () => {
     await present("w1");
-    await inStorage(world, (storage) =>
-      storage.sql.exec(
-        `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 19999)
-         INSERT INTO workers (instance, record)
-         SELECT 'made-' || n, json_set(record, '$.instance', 'made-' || n) FROM workers, numbers WHERE instance = 'w1'`,
-      ),
-    );
-    await evictDurableObject(world.stub);
+    await copyRow(world, "workers", 19_999, MADE);
     const offer = { provider: "p", status: "idle", tags: "" };
     const refused = await world.post("/presence", { instance: "one-more", ...offer });
     expect([refused.status, refused.body.code]).toEqual([409, "too_many_workers"]);
@@ -51,20 +47,8 @@ describe("presence", () => {
   it("takes 64 MiB of models, runtime models and tags of all workers together, and no more; a shorter list is taken", async () => {
     const named = (instance: string) => Array.from({ length: 500 }, (_, at) => `${instance}-${at}`.padEnd(128, "x"));
     await present("w1", { models: named("w1") });
-    await inStorage(world, (storage) =>
-      storage.sql.exec(
-        `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1047)
-         INSERT INTO workers (instance, record)
-         SELECT 'made-' || n, json_set(record, '$.instance', 'made-' || n) FROM workers, numbers WHERE instance = 'w1'`,
-      ),
-    );
-    await inStorage(world, (storage) =>
-      storage.sql.exec(
-        `INSERT INTO worker_models (instance, models) SELECT w.instance, m.models FROM workers AS w, worker_models AS m
-         WHERE w.instance <> 'w1'`,
-      ),
-    );
-    await evictDurableObject(world.stub);
+    await copyRow(world, "worker_models", 1_047, { instance: MADE.instance });
+    await copyRow(world, "workers", 1_047, MADE);
     const offer = { provider: "p", status: "idle", tags: "" };
     const refused = await world.post("/presence", { instance: "one-more", ...offer, models: named("one-more") });
     expect([refused.status, refused.body.code]).toEqual([409, "too_many_offers"]);
