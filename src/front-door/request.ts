@@ -9,7 +9,6 @@ import { callersTraceparent } from "../../contract/text/traceparent.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/words/field.ts";
 import { type Api, isFormApi, isOptional, isSpeech, WITH_USAGE_OPTION } from "../../domain/words/api.ts";
 import { entryOf } from "../../domain/words/entry-of.ts";
-import { hexOf } from "../../domain/words/hex.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
 import type { Asking } from "../../durable-objects/operations/front-door/ask.ts";
@@ -19,7 +18,7 @@ import type { AppContext } from "../http/auth.ts";
 import { joined } from "../http/body.ts";
 import { headerOf, isKeptFromEdge, USER_HEADER } from "../http/header-value.ts";
 import { idempotencyOf } from "../http/idempotency.ts";
-import { digestBy, type TokenFacts } from "../http/key-format.ts";
+import { digestBy, digestOf, type TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { ask } from "../tenant/ask.ts";
 import { authorizeFor } from "../tenant/tenant.ts";
@@ -123,10 +122,7 @@ export const mayBeLarge = async (c: AppContext, api: Api, token: TokenFacts): Pr
 const unread = (api: Api) => ({ model: null, idempotency: null, api, isBackground: api === "responses" });
 
 /** The digest of a large body stands for the body; two that differ only in their white space are two bodies. */
-const identityOf = async (large: LargeBody): Promise<string> => {
-  const hash = await crypto.subtle.digest("SHA-256", joined(large.chunks) as BufferSource);
-  return hexOf(new Uint8Array(hash));
-};
+const identityOf = ({ chunks }: LargeBody): Promise<string> => digestOf(joined(chunks) as BufferSource);
 
 const SESSION_HEADERS = ["x-signalbox-session", "x-session-id", "x-session-affinity"];
 

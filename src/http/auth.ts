@@ -6,7 +6,7 @@ import { getCookie } from "hono/cookie";
 import { AUTHENTICATION_FAILED } from "../../domain/access/key.ts";
 import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
 import type { Env } from "../env.ts";
-import { digest, read, type TokenFacts } from "./key-format.ts";
+import { digestOf, read, type TokenFacts } from "./key-format.ts";
 import { Refused } from "./refused.ts";
 import type { Share } from "./shares.ts";
 import { isUpgrade } from "./upgrade.ts";
@@ -91,7 +91,7 @@ const ROOT_KEY_MISPLACED: Refusal = {
 const isRootKey = async (c: AppContext, bearer: string): Promise<boolean> => {
   const rootKey = c.env.SERVICE_ROOT_KEY ?? "";
   if (rootKey === "") return false;
-  const [given, expected] = await Promise.all([digest(bearer), digest(rootKey)]);
+  const [given, expected] = await Promise.all([digestOf(bearer), digestOf(rootKey)]);
   return given === expected;
 };
 

@@ -91,14 +91,15 @@ const hmac = async (secret: string, text: string): Promise<ArrayBuffer> =>
 const tagOf = async (secret: string, text: string): Promise<string> =>
   base62(new Uint8Array(await hmac(secret, text)).subarray(0, TAG_BYTES), TAG_CHARS);
 
-export const digest = async (text: string): Promise<string> => {
-  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
-  return hexOf(bytes);
+/** SHA-256, hex. */
+export const digestOf = async (content: string | BufferSource): Promise<string> => {
+  const bytes = typeof content === "string" ? encoder.encode(content) : content;
+  return hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 };
 
 /** The same, at once where the home can. */
 export const digestBy = (home: Pick<Home, "digest"> | undefined, text: string): string | Promise<string> =>
-  home?.digest(text) ?? digest(text);
+  home?.digest(text) ?? digestOf(text);
 
 const randomChars = (chars: number): string => {
   let text = "";
@@ -139,7 +140,7 @@ export const mint = async (
   const body = `${PREFIX}_${KINDS[kind]}${region}_${tenant}_${id}_${secretPart}`;
   const tagged = `${body}${await tagOf(secret, body)}`;
   const token = `${tagged}_${checksum(tagged)}`;
-  return { id, token, hash: await digest(token) };
+  return { id, token, hash: await digestOf(token) };
 };
 
 /** The facts in a token with a valid tag, else null. Only the object knows whether it is active. */
@@ -156,6 +157,6 @@ export const read = async (secret: string, token: string): Promise<TokenFacts | 
     tenant,
     jurisdiction: region === "-eu" ? "eu" : region === "-fedramp" ? "fedramp" : null,
     id,
-    hash: await digest(token),
+    hash: await digestOf(token),
   };
 };

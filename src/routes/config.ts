@@ -5,7 +5,7 @@ import * as z from "zod";
 import { type ConfigDocument, configDocument } from "../../contract/config/config.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
-import { digest } from "../http/key-format.ts";
+import { digestOf } from "../http/key-format.ts";
 import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { isJson, isYaml, readDocument } from "./config-document.ts";
@@ -92,7 +92,7 @@ const replace = endpoint(
   },
   async (c, { query, token }) => {
     const document = await readDocument(c);
-    const etag = `"${(await digest(JSON.stringify(document))).slice(0, ETAG_CHARS)}"`;
+    const etag = `"${(await digestOf(JSON.stringify(document))).slice(0, ETAG_CHARS)}"`;
     const condition = c.req.header("if-match");
     const ifMatch = condition === undefined ? null : etagsIn(condition);
     const isDryRun = query.dry_run === "true";

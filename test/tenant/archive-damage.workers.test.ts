@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeLogTo } from "../../log/log.ts";
 import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
-import { type ArchivedLine, dayOfId, digestOf, keyOf, packPart } from "../../src/history/archive/part.ts";
+import { type ArchivedLine, dayOfId, keyOf, packPart } from "../../src/history/archive/part.ts";
 import { type ArchiveStore, archiveOf } from "../../src/history/archive/store.ts";
+import { digestOf } from "../../src/http/key-format.ts";
 import { type Body, newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
 
 const { TEST_ARCHIVE: bucket } = env as unknown as { TEST_ARCHIVE: R2Bucket };

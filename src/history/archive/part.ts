@@ -4,7 +4,6 @@
 import type { AttemptResource } from "../../../contract/jobs/insight.ts";
 import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
 import { DAY_MS } from "../../../domain/words/duration.ts";
-import { hexOf } from "../../../domain/words/hex.ts";
 import { timeOfId } from "../../../domain/words/time-of-id.ts";
 import { through } from "../through.ts";
 
@@ -63,9 +62,6 @@ export async function* unpackPart(bytes: Uint8Array<ArrayBuffer>, text = ""): As
     await scheduler.wait(0);
   }
 }
-
-export const digestOf = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> =>
-  hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 
 export interface PartName {
   readonly day: string;

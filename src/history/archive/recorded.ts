@@ -2,9 +2,10 @@
 // without it, and name it. A store that does not answer says nothing of its parts.
 
 import { log } from "../../../log/log.ts";
+import { digestOf } from "../../http/key-format.ts";
 import { Refused } from "../../http/refused.ts";
 import { through } from "../through.ts";
-import { type ArchivedLine, digestOf, keyOf, type PartName, unpackPart } from "./part.ts";
+import { type ArchivedLine, keyOf, type PartName, unpackPart } from "./part.ts";
 import type { ArchiveStore } from "./store.ts";
 
 export class DamagedPart extends Refused {

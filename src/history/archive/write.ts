@@ -3,9 +3,10 @@
 // that breaks off anywhere loses nothing and is repeated; what it wrote and did not record is no part.
 
 import type { JobStatus } from "../../../domain/words/job-status.ts";
+import { digestOf } from "../../http/key-format.ts";
 import { charsOf } from "../packed-text.ts";
 import { readLines } from "./lines.ts";
-import { type ArchivedLine, dayOf, dayOfId, digestOf, idsOfDay, keyOf, packPart } from "./part.ts";
+import { type ArchivedLine, dayOf, dayOfId, idsOfDay, keyOf, packPart } from "./part.ts";
 import type { ArchiveStore } from "./store.ts";
 
 const JOBS_A_PART = 500;

@@ -19,7 +19,6 @@ import { toIso } from "../../../contract/words/field.ts";
 import { refusalOf } from "../../../contract/words/validation.ts";
 import { VERSION } from "../../../contract/words/version.ts";
 import type { PageRequest, TablePage } from "../../../domain/tenant/moved-rows.ts";
-import { hexOf } from "../../../domain/words/hex.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { chooseDatabase, historyOf } from "../../history/databases.ts";
@@ -28,6 +27,7 @@ import { findTenant, prepareArrival } from "../../history/tenants.ts";
 import { answer } from "../../http/answer.ts";
 import type { AppContext } from "../../http/auth.ts";
 import { readJson } from "../../http/body.ts";
+import { digestOf } from "../../http/key-format.ts";
 import { publicOrigin } from "../../http/public-address.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
 import { askObject, isDiskFull, STORAGE_FULL } from "../../tenant/tenant-object.ts";
@@ -161,12 +161,11 @@ const digest = endpoint(
   },
   async (c, { params, query }) => {
     const page = await readPart(c, params.tenant, query);
-    const text = new TextEncoder().encode(JSON.stringify([page.columns, page.rows]));
     return answer(c, {
       place: query.place,
       table: query.table,
       rows: page.rows.length,
-      digest: hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", text))),
+      digest: await digestOf(JSON.stringify([page.columns, page.rows])),
       next: cursorOf(page),
     });
   },
