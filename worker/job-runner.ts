@@ -7,11 +7,9 @@ import { isSpeech } from "../contract/words/values.ts";
 import type { Progress, Runtime } from "./calls/runtime.ts";
 import type { WorkerConfig } from "./config.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
-import type { InputLoader } from "./load-input.ts";
 import type { WorkerLog } from "./log.ts";
 import type { Reports } from "./reports.ts";
-import type { FileOpener, ResultStore } from "./run-job.ts";
-import { type JobOutcome, runJob } from "./run-job.ts";
+import { type JobOutcome, runJob, type Transfers } from "./run-job.ts";
 import type { Streams } from "./streams/streams.ts";
 
 const PROGRESS_EVERY_MS = 1_000;
@@ -27,9 +25,7 @@ export type JobRunnerOptions = {
   reports: Reports;
   runtime: Runtime;
   streams: Streams;
-  loadInput: InputLoader;
-  storeResult: ResultStore;
-  openFile: FileOpener;
+  transfers: Transfers;
   concurrency: number;
   offeredModels: readonly string[];
   /** The config for a job that begins now. */
@@ -121,7 +117,7 @@ export class JobRunner {
 
   async #run(held: HeldJob): Promise<void> {
     const { job, halt } = held;
-    const { reports, streams, runtime, offeredModels, loadInput, storeResult, openFile } = this.#options;
+    const { reports, streams, runtime, offeredModels, transfers } = this.#options;
     const lease = { job_id: job.id, lease: job.lease };
     this.#options.held.become(held, "running");
     held.progressSentAtMs = performance.now();
@@ -145,9 +141,7 @@ export class JobRunner {
         configuredModel,
         offeredModels,
         timeoutSeconds,
-        loadInput,
-        storeResult,
-        openFile,
+        ...transfers,
         onProgress: (progress) => this.#progress(held, progress),
         onFirstToken: () => stream !== null && this.#noteFirstToken(held),
         emit: (events) => stream?.write(events),

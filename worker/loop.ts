@@ -8,13 +8,12 @@ import type { Runtime, RuntimeState } from "./calls/runtime.ts";
 import type { ConfigWatch } from "./config.ts";
 import { type HeldJob, HeldJobs } from "./held-jobs.ts";
 import { JobRunner } from "./job-runner.ts";
-import type { InputLoader } from "./load-input.ts";
 import type { WorkerLog } from "./log.ts";
 import type { Machine } from "./models/machine.ts";
 import { ModelTasks } from "./models/model-tasks.ts";
 import { PresenceDue, presenceMessage, type WorkerIdentity } from "./presence.ts";
 import { Reports } from "./reports.ts";
-import type { FileOpener, ResultStore } from "./run-job.ts";
+import type { Transfers } from "./run-job.ts";
 import { tryRuntime } from "./runtime-trial.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
 import type { Report } from "./session/outbox.ts";
@@ -33,9 +32,7 @@ export type LoopOptions = {
   runtime: Runtime;
   watch: RuntimeWatch;
   streams: Streams;
-  loadInput: InputLoader;
-  storeResult: ResultStore;
-  openFile: FileOpener;
+  transfers: Transfers;
   config: ConfigWatch;
   log: WorkerLog;
   /** What is told of the machine, and whose models are managed; absent: nothing, and none. */
@@ -67,7 +64,7 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#presence = new PresenceDue(options.random ?? Math.random);
-    const { runtime, streams, loadInput, storeResult, openFile, identity, log, watch, config } = options;
+    const { runtime, streams, transfers, identity, log, watch, config } = options;
     // A front-door request names its model, and its client waits for the first token.
     const configFor = ({ job, configEtag: newest }: HeldJob) =>
       config.forJob(job.api === null || job.model === null, newest);
@@ -76,9 +73,7 @@ export class Loop {
       reports: this.#reports,
       runtime,
       streams,
-      loadInput,
-      storeResult,
-      openFile,
+      transfers,
       concurrency: identity.concurrency,
       offeredModels: identity.models,
       config: configFor,

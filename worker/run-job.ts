@@ -40,16 +40,20 @@ type Result = { result: Json } | { result_file: string } | { result_bytes: numbe
 type Spending = Pick<Spent, "usage" | "cost_usd" | "usage_estimated">;
 type Timing = { first_token_ms?: number };
 
-export type RunSettings = {
+/** How a job's bytes come and go that no message carries. */
+export type Transfers = {
+  loadInput: InputLoader;
+  /** Absent: the report goes nowhere that has a limit. */
+  storeResult?: ResultStore;
+  openFile?: FileOpener;
+};
+
+export type RunSettings = Transfers & {
   runtime: Runtime;
   configuredModel: string | null;
   offeredModels: readonly string[];
   /** For jobs without their own timeout; null: none. */
   timeoutSeconds: number | null;
-  loadInput: InputLoader;
-  /** Absent: the report goes nowhere that has a limit. */
-  storeResult?: ResultStore;
-  openFile?: FileOpener;
   onProgress: (progress: Progress) => void;
   /** Called once, after the first event with content: telling the coordinator must not hold that up. */
   onFirstToken: () => void;

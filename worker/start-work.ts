@@ -54,18 +54,14 @@ export const startWork = async (options: WorkOptions): Promise<Work> => {
   const doors = openDoors(options.opening, () => loop.heldJobIds.length > 0);
   const watch = new RuntimeWatch({ runtime, log, gate: doors.gate });
   const streams = openStreams(line, log);
-  const loadInput = inputLoader(line);
-  const storeResult = resultStore(line);
-  const openFile = fileOpener(line);
+  const transfers = { loadInput: inputLoader(line), storeResult: resultStore(line), openFile: fileOpener(line) };
   await Promise.all([config.refresh(), watch.look(), options.machine?.look()]);
   const loop = new Loop({
     identity,
     runtime,
     watch,
     streams,
-    loadInput,
-    storeResult,
-    openFile,
+    transfers,
     config,
     log,
     ...(options.machine === undefined ? {} : { machine: options.machine }),

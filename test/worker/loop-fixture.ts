@@ -76,7 +76,12 @@ export const idleConfig: ConfigWatch = { current: () => noConfig, refresh: async
 export function partsFor(runtime: Runtime) {
   const watch = new RuntimeWatch({ runtime, log: () => {}, random: () => 0 });
   const loadInput = async () => ({ ok: true as const, input: null });
-  return { runtime, watch, loadInput, storeResult: keepsNothing, openFile: hasNoFiles, streams: new FakeStreams() };
+  return {
+    runtime,
+    watch,
+    transfers: { loadInput, storeResult: keepsNothing, openFile: hasNoFiles },
+    streams: new FakeStreams(),
+  };
 }
 
 /** @param obeysAbort whether a run ends when it is told to. */
