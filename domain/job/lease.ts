@@ -1,6 +1,7 @@
 // The lease: who holds a job, and what the holder may report. A (job, lease) pair is given to one worker once. A report
 // with any other lease changes nothing (409 lease_lost); a repeated report is answered again.
 
+import { haltReason } from "../words/halt-reason.ts";
 import type { Json } from "../words/json.ts";
 import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
@@ -185,7 +186,7 @@ export const loseJob = (job: Job, maxAttempts: number, nowAt: number): Decision 
 
 /** The killswitch below level 4: back to the queue. */
 export const haltJob = (job: Job, level: number, nowAt: number): Decision =>
-  givenBack(job, { type: "job.halted", reason: `killswitch level ${level}` }, nowAt, null, { settledBy: null });
+  givenBack(job, { type: "job.halted", reason: haltReason(level) }, nowAt, null, { settledBy: null });
 
 /** A lease that was not started in time goes to the next worker. */
 export const expireLease = (job: Job, nowAt: number): Decision => {

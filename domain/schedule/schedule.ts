@@ -4,6 +4,7 @@
 
 import type { NewJob } from "../job/new-job.ts";
 import { stopsSchedules } from "../killswitch.ts";
+import { haltReason } from "../words/halt-reason.ts";
 import { type FieldError, invalid, type RefusalOf } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { parseTimezone } from "../words/timezone.ts";
@@ -161,7 +162,7 @@ export const storedTiming = (schedule: Schedule): Timing => {
 };
 
 const skipReason = (schedule: Schedule, { openJob, killswitchLevel }: RunCircumstances): string | null => {
-  if (stopsSchedules({ level: killswitchLevel })) return `killswitch level ${killswitchLevel}`;
+  if (stopsSchedules({ level: killswitchLevel })) return haltReason(killswitchLevel);
   if (schedule.overlap === "skip" && openJob) return "the last run's job is still open";
   return null;
 };

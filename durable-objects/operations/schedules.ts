@@ -23,7 +23,7 @@ import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { admit } from "../placing/place-job.ts";
-import { MAX_GROUPS, refuseBacklog, refuseFull, refuseNewGroups } from "../placing/room.ts";
+import { MAX_GROUPS, refuseBacklog, refuseFull, refuseNewGroups, STORES_ENOUGH } from "../placing/room.ts";
 import { removedModelNote } from "../steps/catalog.ts";
 import { inFlow } from "../steps/flow.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "../steps/idempotency.ts";
@@ -289,7 +289,7 @@ const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): Sch
 const whyNotCreated = (turn: Turn, asked: NewJob): Pick<Run, "outcome" | "reason"> | null => {
   const reached = budgetAgainst(turn, requirementsOfNew(asked));
   if (reached !== null) return { outcome: "skipped", reason: describeReached(reached) };
-  if (!refuseFull(turn).ok) return { outcome: "failed", reason: "the tenant stores as much as it may" };
+  if (!refuseFull(turn).ok) return { outcome: "failed", reason: STORES_ENOUGH };
   if (!refuseBacklog(turn).ok)
     return { outcome: "failed", reason: "too much waits to be written to the history store" };
   return refuseNewGroups(turn, [asked]).ok

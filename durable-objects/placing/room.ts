@@ -42,6 +42,9 @@ const maxGbOf = ({ memory }: Turn): number => memory.maxGb ?? memory.bounds.maxG
 
 export const maxBytesOf = (turn: Turn): number => maxGbOf(turn) * BYTES_A_GB;
 
+/** Why schedules and batches make no job then. */
+export const STORES_ENOUGH = "the tenant stores as much as it may";
+
 /** For operations that store more; those that finish or stop work are not asked. */
 export const refuseFull = (turn: Turn): Result<null, Refusal> =>
   storedBytes(turn) <= maxBytesOf(turn) ? ok(null) : err({ code: "tenant_full", maxGb: maxGbOf(turn) });

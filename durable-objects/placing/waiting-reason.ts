@@ -5,6 +5,7 @@ import type { Job } from "../../domain/job/job.ts";
 import { whyWaiting } from "../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../domain/routing/filter.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
+import { haltReason } from "../../domain/words/halt-reason.ts";
 import { removedModelNote } from "../steps/catalog.ts";
 import type { Turn } from "../turn/turn.ts";
 import { fairReason } from "./fair-reason.ts";
@@ -26,7 +27,7 @@ export const groupReason = (turn: Turn, job: Job, policy: RoutePolicy): string =
 
 const inWords = (turn: Turn, job: Job, policy: RoutePolicy, ownTurn: typeof fairReason): string => {
   const { killswitch, fleet } = turn.memory;
-  if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
+  if (killswitch.level > 0) return haltReason(killswitch.level);
   const delay = delayReason(turn, job);
   if (delay !== null) return delay;
   const reason = whyWaiting(fleet, routeRequest(turn, job), policy) ?? ITS_TURN;

@@ -16,9 +16,10 @@ import {
 import { isReadable } from "../../../domain/file/file.ts";
 import { backsOff } from "../../../domain/routing/batch-room.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../domain/words/duration.ts";
+import { haltReason } from "../../../domain/words/halt-reason.ts";
 import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
-import { refuseBacklog, refuseFull } from "../../placing/room.ts";
+import { refuseBacklog, refuseFull, STORES_ENOUGH } from "../../placing/room.ts";
 import { routePolicy } from "../../placing/route-policy.ts";
 import { pendingReason } from "../../placing/waiting-reason.ts";
 import { headJobOf } from "../../steps/group-jobs.ts";
@@ -143,10 +144,10 @@ export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal
 /** Why no line of a batch may begin; null if one may, or if only room is lacking. */
 export const holdReason = (turn: Turn, batch: BatchRecord): string | null => {
   const { killswitch, config } = turn.memory;
-  if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
+  if (killswitch.level > 0) return haltReason(killswitch.level);
   const byMoney = heldByMoney(turn, batch.keyId);
   if (byMoney !== null) return byMoney;
-  if (!refuseFull(turn).ok) return "the tenant stores as much as it may";
+  if (!refuseFull(turn).ok) return STORES_ENOUGH;
   const held = turn.store.files.held().bytes;
   if (held < config.files.maxBytes) return null;
   return `the tenant's files take ${held} bytes of ${config.files.maxBytes}: delete files, or raise files.max_gb`;

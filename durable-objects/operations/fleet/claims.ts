@@ -3,6 +3,7 @@
 import type { ClaimAnswer, CompleteAndClaimAnswer } from "../../../contract/fleet/worker.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
 import { firstRefusal } from "../../../domain/routing/filters.ts";
+import { haltReason } from "../../../domain/words/halt-reason.ts";
 import type { Json } from "../../../domain/words/json.ts";
 import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
@@ -81,7 +82,7 @@ export const MAX_EXAMINED_TAGS = 3_000;
 const skippedBy = (turn: Turn, member: Member): Record<string, number> => {
   const { fleet, queue, killswitch } = turn.memory;
   const skipped = new Map<string, number>();
-  if (killswitch.level > 0) return { [`killswitch level ${killswitch.level}`]: queue.count };
+  if (killswitch.level > 0) return { [haltReason(killswitch.level)]: queue.count };
   const policy = routePolicy(turn);
   let [groups, tags] = [0, 0];
   for (const group of queue.groups.values()) {

@@ -18,6 +18,7 @@ import {
   type WriteKind,
 } from "../../../domain/killswitch.ts";
 import type { Actor } from "../../../domain/words/event.ts";
+import { haltReason } from "../../../domain/words/halt-reason.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { ok, type Result } from "../../../domain/words/result.ts";
 import { nextDeliveryAt } from "../../steps/deliveries.ts";
@@ -155,7 +156,7 @@ const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => 
   const isCancelled = cancelsWork(killswitch);
   if (isCancelled) beginCancelOfAll(turn);
   const leased = turn.store.jobs.allLeased();
-  const reason = `killswitch level ${level}`;
+  const reason = haltReason(level);
   for (const job of leased) {
     turn.sendHalt(job, reason);
     const cancelled = isCancelled ? cancelJob(job, turn.nowAt, reason) : null;

@@ -4,6 +4,7 @@ import { type Explanation, presentExplanation } from "../../../contract/dispatch
 import type { Brought } from "../../../domain/job/archived-job.ts";
 import { explain, heldBack, type Routing, type Scope } from "../../../domain/routing/explanation.ts";
 import type { RouteRequest } from "../../../domain/routing/filter.ts";
+import { haltReason } from "../../../domain/words/halt-reason.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
@@ -61,7 +62,7 @@ const underKillswitch = (turn: Turn, routing: Routing): Routing =>
 const notesOn = (turn: Turn, asked: RouteRequest): string[] => {
   const { killswitch, catalog } = turn.memory;
   const notes: string[] = [];
-  if (killswitch.level > 0) notes.push(`killswitch level ${killswitch.level}: nothing is dispatched`);
+  if (killswitch.level > 0) notes.push(`${haltReason(killswitch.level)}: nothing is dispatched`);
   const facts = asked.provider === null ? undefined : catalog.get(asked.provider);
   if (facts !== undefined && asked.model !== null && !facts.models.has(asked.model)) {
     notes.push(`the catalog of ${asked.provider} does not list model "${asked.model}"`);
