@@ -87,7 +87,7 @@ export const haltFrontDoor = (turn: Turn, level: number, reason: string | null):
 export const endAsksOf = (
   turn: Turn,
   keyId: string,
-  live: readonly string[] = [],
+  live: readonly string[],
   why = live.length === 0 ? keyEnded : secretEnded,
 ): void => {
   for (const job of turn.store.jobs.openOfFrontDoor()) {
