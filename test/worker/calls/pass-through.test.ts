@@ -220,10 +220,13 @@ describe("a client's request", () => {
     });
   });
 
+  /** Of 120 KB each as JSON. */
+  const WORDS = 20;
+
   test.each(["chat/completions", "completions", "messages"] as const)(
     "of %s over 1 MiB keeps little of what its client has had as events, and counts all of it",
     async (api) => {
-      mock.behave = () => ({ words: new Array(50).fill('ä\n"'.repeat(20_000)) });
+      mock.behave = () => ({ words: new Array(WORDS).fill('ä\n"'.repeat(20_000)) });
       const body = { ...BODIES[api], stream: true };
       const kept = (await ask(vllm, api, body)).outcome as Extract<Outcome, { ok: true }>;
       const { outcome, events } = await ask(vllm, api, body, { isPassedOn: true });
@@ -231,7 +234,7 @@ describe("a client's request", () => {
       expect(JSON.stringify(result).length).toBeLessThan(2 * MAX_RESULT_BYTES);
       expect(Math.abs(passedOnBytes - Buffer.byteLength(JSON.stringify(kept.result)))).toBeLessThan(50);
       expect({ ...spent, result: kept.result }).toEqual(kept);
-      expect(events.join("").split("ä").length - 1).toBe(50 * 20_000);
+      expect(events.join("").split("ä").length - 1).toBe(WORDS * 20_000);
     },
   );
 
