@@ -44,8 +44,8 @@ const isSame = (one: Requirements, other: Requirements): boolean => COMPARISONS.
 /** Rare requirements come last and only as far as they are set, so that older keys stay the same. */
 const writeGroupKey = (asked: Requirements): string => {
   const { provider, model, tags, excludedProviders, api, avoidedWorkers, batch, edge } = asked;
-  const usual = [provider, model, tags.toSorted(), excludedProviders.toSorted()];
-  const rare = [api, avoidedWorkers.toSorted(), batch, edge];
+  const usual = [provider, model, [...tags].sort(), [...excludedProviders].sort()];
+  const rare = [api, [...avoidedWorkers].sort(), batch, edge];
   const isSet = [api !== null, avoidedWorkers.length > 0, batch !== null, edge === false];
   return JSON.stringify([...usual, ...rare.slice(0, isSet.lastIndexOf(true) + 1)]);
 };
