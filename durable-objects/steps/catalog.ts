@@ -43,13 +43,13 @@ export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Re
 const MAX_REMEMBERED = 500;
 const MAX_NAMED = 50;
 
-interface Asked {
+interface AskedModel {
   readonly provider: string | null;
   readonly model: string | null;
 }
 
 /** A note for a request that names a model which its provider's catalog no longer lists; else null. */
-export const removedModelNote = (turn: Turn, { provider, model }: Asked): string | null => {
+export const removedModelNote = (turn: Turn, { provider, model }: AskedModel): string | null => {
   const { catalog } = turn.memory;
   if (model === null || catalog.size === 0) return null;
   const providers = provider === null ? [...catalog.keys()] : [provider];
@@ -86,7 +86,7 @@ const whoNames = (turn: Turn, provider: string, gone: readonly string[]): Omit<R
     if (named.length > 0) workers.push(worker.instance);
     for (const model of named) inUse.add(model);
   }
-  const asksForGone = ({ provider: wanted, model }: Asked): boolean =>
+  const asksForGone = ({ provider: wanted, model }: AskedModel): boolean =>
     (wanted ?? provider) === provider && model !== null && isGone.has(model);
   const groups = [...turn.memory.queue.groups.values()].filter(({ requirements }) => asksForGone(requirements));
   const schedules = turn.store.schedules.all().filter(asksForGone);
