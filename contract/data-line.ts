@@ -12,6 +12,8 @@ export const MAX_PART_BYTES = 1024 * 1024;
 /** Characters of a piece of an event that is too long for a part: they fit into one, with its head. */
 export const PIECE_CHARS: number = MAX_PART_BYTES / 4;
 export const MAX_DATA_FRAME_BYTES = 4 * 1024 * 1024;
+/** A worker has at most some thousand streams, and what one says in a frame is one part. */
+export const MAX_FRAME_PARTS = 16_384;
 /** Beside the client that made the request; of a job that still waits, with one key. */
 export const MAX_READERS_OF_A_STREAM = 16;
 
@@ -50,14 +52,20 @@ export const writePart = (part: StreamPart): string =>
 
 const HEAD = /^([A-Za-z0-9_-]{1,64}) (\d{1,15})( end)?\n/;
 
+/** The parts of a frame as they came; null if they are too many, or one is too long. */
+export const splitFrame = (frame: string): string[] | null => {
+  const texts = frame.split(PART_SEPARATOR, MAX_FRAME_PARTS + 1);
+  return texts.length > MAX_FRAME_PARTS || texts.some((text) => text.length > MAX_PART_BYTES) ? null : texts;
+};
+
 /**
- * The parts of a frame; malformed parts are skipped. What one stream says in small parts is one part: each costs its
+ * What they say; malformed parts are skipped. What one stream says in small parts is one part: each costs its
  * reader more than its text.
  */
-export const readParts = (frame: string): StreamPart[] => {
+export const readParts = (texts: readonly string[]): StreamPart[] => {
   const parts: StreamPart[] = [];
   const last = new Map<string, Extract<StreamPart, { kind: "events" }>>();
-  for (const text of frame.split(PART_SEPARATOR)) {
+  for (const text of texts) {
     const head = HEAD.exec(text);
     if (head === null) continue;
     const [whole, jobId = "", lease = "", end] = head;

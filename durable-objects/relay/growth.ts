@@ -1,6 +1,11 @@
 // What a worker's streams and their readers can make grow (`domain/words/growth.ts`).
 
-import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
+import {
+  MAX_DATA_FRAME_BYTES,
+  MAX_FRAME_PARTS,
+  MAX_PART_BYTES,
+  MAX_READERS_OF_A_STREAM,
+} from "../../contract/data-line.ts";
 import { LONGEST_HELD_BYTES } from "../../contract/text/whole-events.ts";
 import { closeCodes } from "../../contract/words/values.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
@@ -31,13 +36,25 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "a part of a frame",
     holds: ["the message"],
     grownBy: "worker",
-    countedBy: RELAY,
+    countedBy: "contract/data-line.ts",
     bound: MAX_PART_BYTES,
     unit: "characters",
     of: "message",
     atTheBound: { closes: closeCodes.badFrame },
     freedBy: "the window that it leaves",
     provenBy: [LINE_TEST, "with a part that is too long closes the line"],
+  },
+  {
+    what: "parts of a frame of a data line",
+    holds: ["the message"],
+    grownBy: "worker",
+    countedBy: "contract/data-line.ts",
+    bound: MAX_FRAME_PARTS,
+    unit: "entries",
+    of: "message",
+    atTheBound: { closes: closeCodes.badFrame },
+    freedBy: "the end of its handling",
+    provenBy: [LINE_TEST, "with too many parts closes the line"],
   },
   {
     what: "an event over HTTP",
@@ -53,7 +70,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "output for jobs and leases that the tenant has not confirmed as this worker's",
-    holds: ["durable-objects/relay/unconfirmed-streams.ts#streams"],
+    holds: ["durable-objects/relay/unconfirmed-streams.ts#streams", `${RELAY}#refused`],
     grownBy: "worker",
     countedBy: RELAY,
     bound: UNCONFIRMED_BYTES,

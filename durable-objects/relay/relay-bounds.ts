@@ -18,6 +18,8 @@ export const MAX_STREAMS = 4_096;
 export const MAX_LINES = 4_096;
 /** Output that its tenant has not confirmed as this worker's yet. */
 export const UNCONFIRMED_BYTES = 2 * MAX_DATA_FRAME_BYTES;
+/** What each costs, however little was said of it, for a while also when it was refused. */
+export const STREAM_BYTES = KIB;
 /** Windows and unread output of one relay. */
 export const RELAY_BYTES = 32 * MIB;
 /** The same of all relays of a process: each may take an equal share, and half of what the others leave. */

@@ -4,7 +4,13 @@
 // stores bodies that are too large for the tenant (`<tenant>/body/<slot>`).
 
 import { DurableObject } from "cloudflare:workers";
-import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../../contract/data-line.ts";
+import {
+  MAX_DATA_FRAME_BYTES,
+  MAX_FRAME_PARTS,
+  MAX_PART_BYTES,
+  readParts,
+  splitFrame,
+} from "../../contract/data-line.ts";
 import {
   CONFLICT,
   NO_CONTENT,
@@ -42,6 +48,8 @@ interface OpenedLine {
 
 export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   protected jurisdiction: Jurisdiction | null = null;
+  /** Lines that were closed for what they said: frames that were in transit are ignored. */
+  readonly #refused = new WeakSet<WebSocket>();
   /** Of the workers that have some. */
   readonly #streams = new Map<string, WorkerStreams>();
 
@@ -129,21 +137,28 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   }
 
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
+    if (this.#refused.has(socket)) return;
     if (typeof frame !== "string" || frame.length > MAX_DATA_FRAME_BYTES)
       return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_DATA_FRAME_BYTES} bytes`);
-    if (frame.split(PART_SEPARATOR).some((part) => part.length > MAX_PART_BYTES))
-      return close(socket, closeCodes.badFrame, `a part of a frame has at most ${MAX_PART_BYTES} bytes`);
-    const parts = readParts(frame);
+    const texts = splitFrame(frame);
+    if (texts === null)
+      return close(
+        socket,
+        closeCodes.badFrame,
+        `a frame has at most ${MAX_FRAME_PARTS} parts of at most ${MAX_PART_BYTES} bytes`,
+      );
+    const parts = readParts(texts);
     if (parts.length === 0) return;
     const streams = this.streamsOf(this.#instanceOf(socket));
     const nowAt = Date.now();
     for (const part of parts) {
       if (part.kind === "events") streams.publish(part, part.events, nowAt);
       else streams.finish(part, part.error, nowAt);
-    }
-    if (streams.unconfirmedChars > UNCONFIRMED_BYTES) {
+      if (streams.unconfirmedChars <= UNCONFIRMED_BYTES) continue;
       streams.refuseUnconfirmed();
+      this.#refused.add(socket);
       close(socket, closeCodes.tooManyMessages, `more than ${UNCONFIRMED_BYTES} bytes for jobs that it does not have`);
+      break;
     }
     streams.confirm();
   }

@@ -1,6 +1,7 @@
 // Streams that nobody has proved to be this worker's yet: no reader looks for them, and the tenant has not been asked.
 // Most streams have their reader before their first event, so that the tenant is seldom asked.
 
+import { STREAM_BYTES } from "./relay-bounds.ts";
 import type { RelayedStream } from "./relayed-stream.ts";
 
 interface Answers {
@@ -14,6 +15,8 @@ export class UnconfirmedStreams {
   /** With what each has said. */
   readonly #streams = new Map<RelayedStream, number>();
   #saidChars = 0;
+  /** The same of those that were dropped or refused since it was last forgotten. */
+  #lostChars = 0;
   readonly #answers: Answers;
   #isAsking = false;
 
@@ -22,7 +25,8 @@ export class UnconfirmedStreams {
   }
 
   add(stream: RelayedStream): void {
-    this.#streams.set(stream, 0);
+    this.#streams.set(stream, STREAM_BYTES);
+    this.#saidChars += STREAM_BYTES;
   }
 
   /** Counts what a stream has said, if it is one of these. */
@@ -34,13 +38,18 @@ export class UnconfirmedStreams {
   }
 
   /** It is this worker's, or is no longer kept. */
-  remove(stream: RelayedStream): void {
+  remove(stream: RelayedStream, isOwn = false): void {
     this.#saidChars -= this.#streams.get(stream) ?? 0;
-    this.#streams.delete(stream);
+    if (this.#streams.delete(stream) && !isOwn) this.#lostChars += STREAM_BYTES;
   }
 
   get saidChars(): number {
-    return this.#saidChars;
+    return this.#saidChars + this.#lostChars;
+  }
+
+  /** What a worker says of jobs that it had comes late now and then. */
+  forgetLost(): void {
+    this.#lostChars = 0;
   }
 
   refuseAll(): void {
@@ -63,8 +72,8 @@ export class UnconfirmedStreams {
       if (answers === null) return;
       for (const [index, stream] of asked.entries()) {
         if (!this.#streams.has(stream)) continue;
-        if (answers[index] !== true) this.#answers.refuse(stream);
-        this.remove(stream);
+        if (answers[index] === true) this.remove(stream, true);
+        else this.#answers.refuse(stream);
       }
     }
   }

@@ -86,7 +86,7 @@ export class WorkerStreams {
   /** A stream that needs no proof that it is this worker's. */
   #proven(lease: StreamLease, nowAt: number): RelayedStream {
     const stream = this.#stream(lease, nowAt);
-    this.#unconfirmed.remove(stream);
+    this.#unconfirmed.remove(stream, true);
     return stream;
   }
 
@@ -300,6 +300,7 @@ export class WorkerStreams {
   #checkHolders(nowAt: number): void {
     if (nowAt - this.#holdersAt < HOLDERS_EVERY_MS) return;
     this.#holdersAt = nowAt;
+    this.#unconfirmed.forgetLost();
     const open = [...this.#streams.values()].flatMap((stream) => stream.heldOpen());
     this.#tell((tenant) => endInvalid(open, (holders) => tenant.areValid(holders)));
   }

@@ -7,7 +7,7 @@ import { piecesOf } from "../../contract/text/event-text.ts";
 
 const said = (jobId: string, events: string): string => writePart({ kind: "events", jobId, lease: 1, events });
 const ended = (jobId: string): string => writePart({ kind: "end", jobId, lease: 1, error: null });
-const read = (...parts: string[]) => readParts(parts.join(PART_SEPARATOR));
+const read = (...parts: string[]) => readParts(parts.join(PART_SEPARATOR).split(PART_SEPARATOR));
 
 it("what a stream says in many small parts of a frame is one part, in its order", () => {
   const many = Array.from({ length: 1_000 }, (_, index) => said(index % 2 === 0 ? "a" : "b", `${index},`));

@@ -2,8 +2,9 @@
 
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../contract/data-line.ts";
+import { MAX_DATA_FRAME_BYTES, MAX_FRAME_PARTS, MAX_PART_BYTES } from "../../contract/data-line.ts";
 import { closeCodes } from "../../contract/words/values.ts";
+import { STREAM_BYTES, UNCONFIRMED_BYTES } from "../../durable-objects/relay/relay-bounds.ts";
 import { newWorld, ORIGIN } from "../support/workerd/client.ts";
 import { fakeWorker, joined, streamed } from "../support/workerd/fake-worker.ts";
 
@@ -20,6 +21,13 @@ describe("a frame", () => {
   it("with a part that is too long closes the line", async () => {
     const worker = await fakeWorker(await newWorld());
     worker.sendRaw(frameOf("job", MAX_PART_BYTES + 1));
+    expect(await worker.lineClosed()).toBe(closeCodes.badFrame);
+  });
+
+  it("with too many parts closes the line", async () => {
+    const worker = await fakeWorker(await newWorld());
+    worker.sendRaw(joined(...Array.from({ length: MAX_FRAME_PARTS }, () => frameOf("job", 1))));
+    worker.sendRaw(joined(...Array.from({ length: MAX_FRAME_PARTS + 1 }, () => frameOf("job", 1))));
     expect(await worker.lineClosed()).toBe(closeCodes.badFrame);
   });
 });
@@ -52,6 +60,13 @@ describe("output", () => {
     const worker = await fakeWorker(await newWorld());
     // In one stretch, before the tenant can answer whose they are.
     for (let at = 0; at < 10; at += 1) worker.sendRaw(frameOf(`job-${at}`, MAX_PART_BYTES - 100));
+    expect(await worker.lineClosed()).toBe(closeCodes.tooManyMessages);
+  });
+
+  it("of very many of them closes it, too, however little it is", async () => {
+    const worker = await fakeWorker(await newWorld());
+    const most = UNCONFIRMED_BYTES / STREAM_BYTES;
+    worker.sendRaw(joined(...Array.from({ length: most + 1 }, (_, at) => `job-${at} 1 end\n`)));
     expect(await worker.lineClosed()).toBe(closeCodes.tooManyMessages);
   });
 });

@@ -4,7 +4,13 @@ import { describe, expect, test, vi } from "vitest";
 import { AHEAD_CHARS, MAX_PART_BYTES, MAX_READERS_OF_A_STREAM, PIECE_CHARS } from "../../contract/data-line.ts";
 import { piecesOf } from "../../contract/text/event-text.ts";
 import { boundFor, forgetHolder, makeRoom, noteHolder } from "../../durable-objects/relay/held-output.ts";
-import { BURST_MS, PROCESS_BYTES, RELAY_BYTES, WINDOW_BYTES } from "../../durable-objects/relay/relay-bounds.ts";
+import {
+  BURST_MS,
+  PROCESS_BYTES,
+  RELAY_BYTES,
+  STREAM_BYTES,
+  WINDOW_BYTES,
+} from "../../durable-objects/relay/relay-bounds.ts";
 import { RelayedStream } from "../../durable-objects/relay/relayed-stream.ts";
 import { BodyOutlet, Reader } from "../../durable-objects/relay/stream-reader.ts";
 import { UnconfirmedStreams } from "../../durable-objects/relay/unconfirmed-streams.ts";
@@ -352,6 +358,8 @@ describe("streams that nobody has proved to be the worker's", () => {
     await answered;
     expect(asked).toEqual([["mine", "invented"], ["later"]]);
     expect(refused).toEqual(["invented", "later"]);
+    expect(unconfirmed.saidChars).toBe(2 * STREAM_BYTES);
+    unconfirmed.forgetLost();
     expect(unconfirmed.saidChars).toBe(0);
     expect(unconfirmed.ask()).toBeNull();
   });
@@ -362,8 +370,8 @@ describe("streams that nobody has proved to be the worker's", () => {
     unconfirmed.add(unknown);
     unconfirmed.note(known, 5);
     unconfirmed.note(unknown, 7);
-    expect(unconfirmed.saidChars).toBe(7);
-    unconfirmed.remove(unknown);
+    expect(unconfirmed.saidChars).toBe(STREAM_BYTES + 7);
+    unconfirmed.remove(unknown, true);
     unconfirmed.note(unknown, 9);
     expect(unconfirmed.saidChars).toBe(0);
   });
