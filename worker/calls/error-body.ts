@@ -4,6 +4,7 @@
 
 import { isObject, type JsonObject, jsonOrText } from "../../contract/text/json-object.ts";
 import { startOf } from "../../contract/text/start-of.ts";
+import { within } from "../../contract/text/within.ts";
 import { entryOf } from "../../contract/words/values.ts";
 import type { RuntimeAnswer } from "./runtime.ts";
 
@@ -23,15 +24,19 @@ export type ErrorBody = {
 };
 
 const MAX_CHARS = 64 * 1024;
+const WITHIN_MS = 5_000;
 
-/** What is read of an error's body. */
+/** What is read of an error's body: the status has said most, so one that breaks off or never ends holds up nothing. */
 export const startOfBody = async ({ body }: Pick<RuntimeAnswer, "body">): Promise<string> => {
   const decoder = new TextDecoder();
   let text = "";
-  for await (const chunk of body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_CHARS) break;
-  }
+  const read = async (): Promise<void> => {
+    for await (const chunk of body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > MAX_CHARS) break;
+    }
+  };
+  await within(read(), WITHIN_MS).catch(() => null);
   return startOf(text, MAX_CHARS);
 };
 

@@ -114,6 +114,25 @@ test("an answer that is null is none", async () => {
   expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("not JSON") } });
 });
 
+describe("a refusal whose words", () => {
+  const limited = { status: 429, headers: { "retry-after": "7" }, body: '{"error": {"message": "slow' };
+  const input = { model: "m1", messages: [{ role: "user", content: "hi" }] };
+  test.each([
+    ["never end", { hangs: true }],
+    ["break off", { breaksOff: true }],
+  ] as const)(
+    "%s is one by its status",
+    async (_what, after) => {
+      const server = await serve(openai(["m1"], () => ({ ...limited, ...after })));
+      const outcome = await run(local("vllm", server.url), { api: "chat/completions", input });
+      const error = { code: "rate_limit_exceeded", status: 429, retryable: true, retry_after_seconds: 7 };
+      expect(outcome).toMatchObject({ ok: false, error });
+      if ("hangs" in after) await server.gone;
+    },
+    15_000,
+  );
+});
+
 describe("a runtime that sends events without end is stopped", () => {
   const padding = "x".repeat(60_000);
   test.each([
