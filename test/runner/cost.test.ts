@@ -74,6 +74,17 @@ describe.each(["chat/completions", "completions"] as const)("a call of %s whose 
   });
 });
 
+test.each([
+  ["its input", { input: -5, output: 7 }, { output_tokens: 7 }],
+  ["what was said", { input: 9, output: 1e300 }, { input_tokens: 9 }],
+  ["anything", { input: 0, output: 0 }, {}],
+])("a call whose provider does not count %s costs an estimate of that", async (_what, usage, told) => {
+  const attempt = await attemptOf(await call("completions", { usage, words: ["x".repeat(80)] }, true));
+  expect(attempt).toMatchObject({ outcome: "completed", price_source: "estimate", usage: told });
+  expect(attempt.usage.input_tokens).toBeGreaterThanOrEqual(9);
+  expect(attempt.usage.output_tokens).toBeGreaterThanOrEqual(7);
+});
+
 describe.each(APIS)("a call of %s that was cut", (api) => {
   test("costs its input and what was said, as an estimate", async () => {
     const attempt = await attemptOf(await call(api, { words: ["x".repeat(80), "y"], cutAfter: 1, delayMs: 20 }, true));

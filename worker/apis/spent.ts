@@ -61,9 +61,22 @@ export const spentSoFar = (dialect: Dialect, assembly: Assembly, inputTokens: ()
 /** What a request spent that was cut before its answer began. */
 export const spentOnInput = (inputTokens: number): Spent => estimated({ input_tokens: inputTokens, output_tokens: 0 });
 
-/** What an answer spent whose runtime does not count. Vectors are not output that is counted. */
-export const spentOnAnswer = (inputTokens: number, answer: unknown): Spent =>
-  estimated({ input_tokens: inputTokens, output_tokens: tokensOf(writtenIn(answer)) });
+/**
+ * What an answer spent, of which its runtime counts nothing, or one part as nothing. `chars`: of a stream, whose answer
+ * may be forgotten. Vectors are not output that is counted.
+ */
+export const spentOnAnswer = (
+  told: Usage | undefined,
+  inputTokens: () => number,
+  answer: unknown,
+  chars: number | null,
+): Spent => {
+  const said = (told === undefined ? chars : null) ?? writtenIn(answer);
+  const input_tokens = told?.input_tokens || inputTokens();
+  const output_tokens = told?.output_tokens || tokensOf(said);
+  const isTold = told?.input_tokens === input_tokens && told.output_tokens === output_tokens;
+  return isTold ? {} : estimated({ ...told, input_tokens, output_tokens });
+};
 
 const estimated = (usage: Usage): Spent => ({
   usage: {

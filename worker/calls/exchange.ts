@@ -11,17 +11,9 @@ import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
 import { startOfBody } from "./error-body.ts";
 import type { FormBody } from "./form-body.ts";
-import {
-  failed,
-  failedBy,
-  type JobFailure,
-  type Outcome,
-  type RunOptions,
-  type RuntimeAnswer,
-  resultTooLarge,
-} from "./runtime.ts";
+import { failed, failedBy, type JobFailure, type Outcome, type RunOptions, type RuntimeAnswer } from "./runtime.ts";
 import { eventTooLarge, StreamReader } from "./stream-reader.ts";
-import { AnswerTooLarge, readWhole } from "./whole-answer.ts";
+import { NotKept, readWhole } from "./whole-answer.ts";
 
 const AFTER_END_MS = 500;
 
@@ -59,6 +51,8 @@ export const exchange = async (
   const signal = AbortSignal.any([run.signal, done.signal]);
   const { url, body, headers } = request;
   let assembly: Assembly | null = null;
+  /** Whole: it was written before it came. */
+  let isWritten = false;
   try {
     const sent = sentAs(body, request.way);
     const response = await request.way.fetch(url, {
@@ -75,28 +69,30 @@ export const exchange = async (
     }
     const isStream = /text\/event-stream/i.test(response.headers.get("content-type") ?? "");
     if (!isStream || request.dialect.assemble === null) {
+      isWritten = true;
       const whole = await readWhole(request, response, run);
-      return counted(request, whole, (result) => spentOnAnswer(inputTokens(request), result));
+      return counted(request, whole, null);
     }
     const told = request.dialect.assemble();
     assembly = told;
     const outcome = await readStream(request, response, told, run);
-    return counted(request, outcome, () => spentSoFar(request.dialect, told, () => inputTokens(request)));
+    return counted(request, outcome, told.size());
   } catch (error) {
-    const spent = spentWhenCut(request, assembly, run.signal.aborted);
-    if (error instanceof EventTooLarge) return failed(eventTooLarge(maxEventBytesOf(request)), spent);
-    if (error instanceof AnswerTooLarge) return failed(resultTooLarge(), spent);
+    const isLong = error instanceof EventTooLarge;
+    const spent = spentWhenCut(request, assembly, isLong || isWritten || run.signal.aborted);
+    if (isLong) return failed(eventTooLarge(maxEventBytesOf(request)), spent);
+    if (error instanceof NotKept) return failed(error.failure, spent);
     return failedBy(error, request.way.classify(error), spent);
   } finally {
     done.abort();
   }
 };
 
-/** Nothing that costs money is free because its runtime does not count. */
-const counted = ({ way }: Exchange, outcome: Outcome, estimate: (result: unknown) => Spent): Outcome =>
-  way.isMetered !== true || !outcome.ok || outcome.usage !== undefined
+/** Nothing that costs money is free because its runtime does not count it. */
+const counted = (request: Exchange, outcome: Outcome, chars: number | null): Outcome =>
+  request.way.isMetered !== true || !outcome.ok
     ? outcome
-    : { ...outcome, ...estimate(outcome.result) };
+    : { ...outcome, ...spentOnAnswer(outcome.usage, () => inputTokens(request), outcome.result, chars) };
 
 const inputTokens = ({ body }: Exchange): number => (typeof body === "string" ? inputTokensOf(parseJson(body)) : 0);
 
@@ -106,10 +102,10 @@ const sentAs = (body: string | FormBody, way: Way) => {
   return { headers, body: way.streamOf(body), duplex: "half" };
 };
 
-/** A request that is taken back has been read by its runtime; if it breaks off before its answer, it has cost nothing. */
-const spentWhenCut = (request: Exchange, assembly: Assembly | null, isTakenBack: boolean): Spent => {
-  if (assembly === null) return isTakenBack ? spentOnInput(inputTokens(request)) : {};
-  if (!isTakenBack && assembly.size() === 0) return request.dialect.spentOf(assembly.result());
+/** Of a request that its runtime has read; one that breaks off before its answer has cost nothing. */
+const spentWhenCut = (request: Exchange, assembly: Assembly | null, isRead: boolean): Spent => {
+  if (assembly === null) return isRead ? spentOnInput(inputTokens(request)) : {};
+  if (!isRead && assembly.size() === 0) return request.dialect.spentOf(assembly.result());
   return spentSoFar(request.dialect, assembly, () => inputTokens(request));
 };
 

@@ -32,8 +32,15 @@ const READ_MEMBERS = ["error", "model", "usage"];
 const JSON_TYPE = "application/json";
 const OCTETS = "application/octet-stream";
 
-/** Thrown out of an answer that is being stored. */
-export class AnswerTooLarge extends Error {}
+/** An answer that cannot be kept. It was written all the same, and counts. */
+export class NotKept extends Error {
+  readonly failure: JobFailure;
+
+  constructor(failure: JobFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
 
 export const readWhole = async (
   reader: Reader,
@@ -44,17 +51,18 @@ export const readWhole = async (
   const pieces = piecesOf(response);
   if (reader.dialect.answersInBytes === true && !/\bjson\b/i.test(type)) {
     if (reader.dialect.speaks === true && isPassedOn === true) return speak(pieces, type || OCTETS, emit);
-    if (store === undefined) return failed(resultTooLarge());
+    if (store === undefined) throw new NotKept(resultTooLarge());
     const kept = await store(
       bounded([], pieces, () => {}),
       type || OCTETS,
     );
-    return kept.ok ? { ok: true, result: null, stored: kept.file } : failed(kept.error);
+    if (!kept.ok) throw new NotKept(kept.error);
+    return { ok: true, result: null, stored: kept.file };
   }
   const heldBytes = isRead ? (reader.way.maxResultBytes ?? MAX_LARGE_RESULT_BYTES) : MAX_RESULT_BYTES;
   const { start, isWhole } = await startOf(pieces, heldBytes);
   if (isWhole) return resultOf(reader, parseJson(new TextDecoder().decode(Buffer.concat(start))));
-  if (store === undefined) return failed(resultTooLarge(heldBytes));
+  if (store === undefined) throw new NotKept(resultTooLarge(heldBytes));
   return storeJson(reader, start, pieces, store);
 };
 
@@ -91,7 +99,7 @@ const storeJson = async (
     bounded(start, pieces, (piece) => members.push(piece)),
     JSON_TYPE,
   );
-  if (!kept.ok) return failed(kept.error);
+  if (!kept.ok) throw new NotKept(kept.error);
   const outcome = resultOf(reader, members.finish() ?? undefined);
   return outcome.ok ? { ...outcome, result: null, stored: kept.file } : outcome;
 };
@@ -127,7 +135,7 @@ async function* bounded(
   let bytes = 0;
   const count = (piece: Uint8Array): Uint8Array => {
     bytes += piece.byteLength;
-    if (bytes > MAX_LARGE_RESULT_BYTES) throw new AnswerTooLarge();
+    if (bytes > MAX_LARGE_RESULT_BYTES) throw new NotKept(resultTooLarge());
     note(piece);
     return piece;
   };

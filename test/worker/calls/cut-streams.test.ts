@@ -83,6 +83,14 @@ describe.each(STREAMS)("a stream of %s that is cut", (api) => {
   });
 });
 
+test("an answer that breaks off before it is whole counts its input: it was written", async () => {
+  const server = await serve(() => ({ body: '{"choices": [', breaksOff: true }));
+  const input = { model: "m1", messages };
+  const outcome = await run(hosted("groq", "openai", `${server.url}/v1`), { api: "chat/completions", input });
+  expect(outcome).toMatchObject({ ok: false, usage_estimated: true, usage: { output_tokens: 0 } });
+  expect(outcome.usage?.input_tokens).toBeGreaterThan(300);
+});
+
 test("a runtime's own counts are used where it told them before it failed", async () => {
   const outcome = await halted("responses", { words: ["a ", "b "], errorAfter: 1 }, Number.POSITIVE_INFINITY);
   expect(outcome).toMatchObject({ ok: false, usage_estimated: true });

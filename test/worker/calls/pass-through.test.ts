@@ -271,10 +271,11 @@ describe("a client's request", () => {
     });
   });
 
-  test("whose answer is over 64 MiB is stopped there", async () => {
+  test("whose answer is over 64 MiB is stopped there, and its input counts", async () => {
     mock.behave = () => ({ status: 200, errorBody: { data: "x".repeat(MAX_LARGE_RESULT_BYTES) } });
     const { outcome } = await ask(vllm, "embeddings", BODIES.embeddings, { store: storing().store });
     expect(outcome).toMatchObject({ ok: false, error: { code: "result_too_large", retryable: false } });
+    expect(outcome).toMatchObject({ usage_estimated: true, usage: { input_tokens: expect.any(Number) } });
   });
 
   test("whose large answer is an error of its runtime fails in the runtime's words", async () => {
