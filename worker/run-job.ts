@@ -2,7 +2,7 @@
 // in a runtime fails its job, never the worker.
 
 import type { LeasedJob } from "../contract/fleet/worker.ts";
-import { lineOf } from "../contract/text/start-of.ts";
+import { lineOf, startOf } from "../contract/text/start-of.ts";
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/words/field.ts";
 import { jsonExcess } from "../contract/words/json-bounds.ts";
 import { type Json, MAX_LARGE_RESULT_BYTES } from "../contract/words/values.ts";
@@ -64,6 +64,8 @@ const MAX_MODEL_CHARS = 256;
 /** A longer timer would end at once; the config allows 30 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_RETRY_AFTER_SECONDS = 86_400;
+const MAX_STATUS = 599;
+const MAX_MESSAGE_CHARS = 8_000;
 const MAX_REASON_CHARS = 400;
 
 /** @param halt aborts when the job is no longer this worker's. */
@@ -214,10 +216,13 @@ export const spendingOf = ({ usage, cost_usd, usage_estimated }: Spent): Spendin
   ...(usage_estimated ? { usage_estimated } : {}),
 });
 
-const bounded = (error: JobFailure): JobFailure => {
-  if (error.retry_after_seconds === undefined) return error;
-  return { ...error, retry_after_seconds: Math.min(error.retry_after_seconds, MAX_RETRY_AFTER_SECONDS) };
-};
+/** As a report takes it: what a runtime says, its status and its models' names may be anything. */
+export const bounded = ({ retry_after_seconds: after, status, message, ...error }: JobFailure): JobFailure => ({
+  ...error,
+  message: startOf(message, MAX_MESSAGE_CHARS),
+  ...(status !== undefined && { status: Math.min(status, MAX_STATUS) }),
+  ...(after !== undefined && { retry_after_seconds: Math.min(after, MAX_RETRY_AFTER_SECONDS) }),
+});
 
 /** Final, as where the coordinator notices it first. */
 const timedOut = (timeoutSeconds: number | null): JobFailure => ({

@@ -4,6 +4,7 @@
 import type { CoordinatorMessage } from "../contract/socket.ts";
 import type { JobFailure, Outcome, Runtime } from "./calls/runtime.ts";
 import type { WorkerConfig } from "./config.ts";
+import { bounded } from "./run-job.ts";
 
 /** The coordinator waits twice as long. */
 const TRIAL_TIMEOUT_MS = 60_000;
@@ -43,7 +44,7 @@ export const tryRuntime = async (
   };
   try {
     const outcome = await unlessAborted(runtime.run(task, options), signal);
-    return outcome.ok || isAboutTheRequest(outcome.error) ? { ok: true } : { ok: false, error: outcome.error };
+    return outcome.ok || isAboutTheRequest(outcome.error) ? { ok: true } : { ok: false, error: bounded(outcome.error) };
   } catch (error) {
     const why = signal.aborted ? `no answer within ${TRIAL_TIMEOUT_MS / 1000} s` : String(error);
     return {

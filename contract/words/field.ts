@@ -84,7 +84,8 @@ export const count = z.int().min(0);
 /** Far beyond any context window, and small enough that sums never overflow. */
 export const MAX_TOKENS = 1_000_000_000_000;
 export const tokenCount = z.int().min(0).max(MAX_TOKENS);
-export const usd = z.number().min(0).max(9_000_000).meta({ description: "decimal US dollars" });
+export const MAX_USD = 9_000_000;
+export const usd = z.number().min(0).max(MAX_USD).meta({ description: "decimal US dollars" });
 
 /** Any JSON value; depth and size are bounded by the body that carried it. */
 export const json: z.ZodType<Json> = z.any().meta({ description: "any JSON value" });

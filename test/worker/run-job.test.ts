@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { reportedError } from "../../contract/jobs/report.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Outcome, RunOptions, Runtime } from "../../worker/calls/runtime.ts";
 import { type ResultStore, runJob } from "../../worker/run-job.ts";
@@ -50,6 +51,14 @@ test("an answer that comes after the job's own timeout does not complete it, and
   const outcome = runJob(assignedJob({ id: "j" }), settings(deaf, 1), notHalted());
   await vi.advanceTimersByTimeAsync(2_000);
   expect(await outcome).toMatchObject({ type: "job.failed", error: { code: "timeout" }, usage });
+});
+
+test("a failure fits its report, whatever its runtime says", async () => {
+  const error = { code: "internal", message: "m".repeat(20_000), status: 999, retryable: true };
+  const said = async (): Promise<Outcome> => ({ ok: false, error: { ...error, retry_after_seconds: 1e12 } });
+  const outcome = await runJob(assignedJob({ id: "j" }), settings(said), notHalted());
+  if (outcome.type !== "job.failed") throw new Error(outcome.type);
+  expect(reportedError.safeParse(outcome.error)).toMatchObject({ success: true, data: { status: 599 } });
 });
 
 test("a timeout longer than any timer does not end the job at once", async () => {

@@ -3,7 +3,7 @@
 
 import { type JsonObject, objectOf } from "../../contract/text/json-object.ts";
 import { writtenIn } from "../../contract/text/said-text.ts";
-import { MAX_TOKENS } from "../../contract/words/field.ts";
+import { MAX_TOKENS, MAX_USD } from "../../contract/words/field.ts";
 import { tokensOf } from "../../contract/words/token-estimate.ts";
 import type { Assembly, Dialect } from "./dialect.ts";
 import type { Spent, Usage } from "./usage.ts";
@@ -46,7 +46,7 @@ export const billedOf = ({ cost, cost_details, is_byok, cost_in_usd_ticks }: Jso
   const told = objectOf(cost).total_cost ?? cost ?? Number(cost_in_usd_ticks) * USD_PER_TICK;
   const beside = is_byok === true ? objectOf(cost_details).upstream_inference_cost : 0;
   const cost_usd = typeof told === "number" && typeof beside === "number" ? told + beside : -1;
-  return Number.isFinite(cost_usd) && cost_usd >= 0 ? { cost_usd } : {};
+  return cost_usd >= 0 && cost_usd <= MAX_USD ? { cost_usd } : {};
 };
 
 /** What an answer that was cut spent: the runtime's own counts if it reported them, else an estimate by its text. */

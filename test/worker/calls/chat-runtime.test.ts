@@ -92,6 +92,7 @@ describe("an OpenAI-compatible runtime", () => {
     ["perplexity", { cost: { input_tokens_cost: 0.00001, request_cost: 0.005, total_cost: 0.00503 } }, 0.00503],
     ["xai", { cost_in_usd_ticks: 37_756_000 }, 0.0037756],
     ["xai", { cost_in_usd_ticks: "many" }, undefined],
+    ["openrouter", { cost: 1e9 }, undefined],
     ["vllm", {}, undefined],
   ])("what %s bills is passed on: %j", async (name, billed, usd) => {
     const server = await serve(() => ({ body: openaiStream("m1", ["Hi"], { ...USAGE, ...billed }) }));
