@@ -2,25 +2,19 @@
 
 const MAX_CAUSES = 8;
 
-const NOT_CONNECTED = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "EHOSTDOWN",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
+const NOT_CONNECTED =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|EHOSTDOWN|UND_ERR_CONNECT_TIMEOUT|(CERT|DEPTH_ZERO|ERR_TLS|SELF_SIGNED|UNABLE_TO)_\w+)$/;
 
-/** No connection was established: the other side has received nothing of the request. */
+/** No connection was established, or its certificate was refused: the other side has received nothing of the request. */
 export const isNeverReached = (error: unknown): boolean =>
-  causesOf(error).some(({ code }) => code !== undefined && NOT_CONNECTED.has(code));
+  causesOf(error).some(({ code = "" }) => NOT_CONNECTED.test(code));
 
-const BROKEN_OFF = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+const BROKEN_OFF =
+  /^(ECONNRESET|EPIPE|UND_ERR_(SOCKET|HEADERS_OVERFLOW|RES_\w+)|(ERR_SSL|HPE|Z)_\w+|ERR_ASSERTION|terminated)$/;
 
-/** The other side ended the connection: it may have received the request. */
+/** The other side ended the connection, or what it sent is no answer: it may have received the request. */
 export const isBrokenOff = (error: unknown): boolean =>
-  causesOf(error).some(({ code }) => code !== undefined && BROKEN_OFF.has(code));
+  causesOf(error).some(({ code, message }) => BROKEN_OFF.test(code ?? message));
 
 /** The first cause with a code, else what was thrown, in its own words. Fetch wraps it in an error that says nothing. */
 export const reasonOf = (error: unknown): string => {

@@ -5,7 +5,7 @@
 import { startOf } from "../../contract/text/start-of.ts";
 import { inOwnWords, NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/words/values.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
-import { causesOf, isBrokenOff, reasonOf } from "./error-causes.ts";
+import { causesOf, isBrokenOff, isNeverReached, reasonOf } from "./error-causes.ts";
 import type { JobFailure } from "./runtime.ts";
 
 const MAX_MESSAGE_CHARS = 500;
@@ -187,10 +187,11 @@ const parseNumber = (value: string | undefined, factor: number): number | undefi
 
 /** No answer: refused, reset, unknown host, or a stream that broke off. The reason is in the chain of causes. */
 const isUnreachable = (error: unknown): boolean =>
+  isNeverReached(error) ||
   causesOf(error).some(
     ({ code, message }) =>
       (code !== undefined && /^(E[A-Z]+|UND_ERR_[A-Z_]+)$/.test(code)) ||
-      /fetch failed|terminated|socket hang up|other side closed|without a finish reason/i.test(message),
+      /fetch failed|socket hang up|other side closed|without a finish reason/i.test(message),
   );
 
 const withDetail = (lead: string, detail: string): string => {

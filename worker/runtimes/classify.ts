@@ -54,8 +54,11 @@ const streamFailure = ({ data, message, statusCode }: StreamProviderError): Runt
 /** There was an answer, but not in this API's format: a proxy's page, or half an event. */
 const isUnreadable = (error: unknown): boolean => {
   const kinds = [APICallError, InvalidResponseDataError, JSONParseError, TypeValidationError];
-  return kinds.some((kind) => kind.isInstance(error));
+  return kinds.some((kind) => kind.isInstance(error)) || FIRST_UNREAD.test(reasonOf(error));
 };
+
+/** The SDK's words where the first event of a stream cannot be read. */
+const FIRST_UNREAD = /^Expected a normalized/;
 
 /** An error inside a stream in a format that the AI SDK does not know. */
 const isErrorChunk = (value: unknown): boolean => typeof value === "object" && value !== null && "error" in value;

@@ -2,6 +2,7 @@
 
 import { APICallError } from "ai";
 import { describe, expect, test } from "vitest";
+import { isNeverReached } from "../../../worker/calls/error-causes.ts";
 import { classifyFailure } from "../../../worker/calls/failure.ts";
 import { classifyError } from "../../../worker/runtimes/classify.ts";
 import { isToldAs, json, NOW, type Told } from "./provider-failure.ts";
@@ -245,6 +246,35 @@ describe("what the AI SDK throws", () => {
       retryable: true,
       status: 502,
     });
+  });
+
+  const coded = (code: string) => Object.assign(new Error("what Node says"), { code });
+
+  test.each([
+    "HPE_INVALID_CHUNK_SIZE",
+    "UND_ERR_HEADERS_OVERFLOW",
+    "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
+    "Z_DATA_ERROR",
+  ])("what is no answer of HTTP (%s) is told as a connection that broke off", (code) => {
+    expect(classifyError(coded(code), NOW)).toMatchObject({
+      code: "runtime_unreachable",
+      retryable: true,
+      status: 502,
+    });
+    expect(isNeverReached(coded(code))).toBe(false);
+  });
+
+  test.each(["DEPTH_ZERO_SELF_SIGNED_CERT", "CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID"])(
+    "a certificate that is refused (%s) is a runtime that was never reached",
+    (code) => {
+      expect(classifyError(coded(code), NOW)).toMatchObject({ code: "runtime_unreachable", retryable: true });
+      expect(isNeverReached(coded(code))).toBe(true);
+    },
+  );
+
+  test("a first event that the SDK cannot read is an answer that is unreadable", () => {
+    const error = new Error("Expected a normalized Anthropic stream error");
+    expect(classifyError(error, NOW)).toMatchObject({ code: "internal", retryable: true, status: 502 });
   });
 
   test("a bug of the worker's own is not retried", () => {
