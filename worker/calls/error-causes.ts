@@ -9,8 +9,9 @@ const NOT_CONNECTED =
 export const isNeverReached = (error: unknown): boolean =>
   causesOf(error).some(({ code = "" }) => NOT_CONNECTED.test(code));
 
+/** What the client of HTTP cannot parse has no code. */
 const BROKEN_OFF =
-  /^(ECONNRESET|EPIPE|UND_ERR_(SOCKET|HEADERS_OVERFLOW|RES_\w+)|(ERR_SSL|HPE|Z)_\w+|ERR_ASSERTION|terminated)$/;
+  /^(ECONNRESET|EPIPE|UND_ERR_(SOCKET|HEADERS_OVERFLOW|RES_\w+)|(ERR_SSL|Z)_\w+|ERR_ASSERTION|terminated)$|^Response does not match the HTTP/;
 
 /** The other side ended the connection, or what it sent is no answer: it may have received the request. */
 export const isBrokenOff = (error: unknown): boolean =>

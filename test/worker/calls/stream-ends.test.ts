@@ -1,14 +1,16 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { event } from "../runtimes/fake-runtime.ts";
-import { local, openai, run, serve } from "./chat-fixture.ts";
+import { hosted, local, openai, run, serve } from "./chat-fixture.ts";
 
 const chunk = (content: string, finish_reason: string | null = null) =>
   event({ id: "c1", model: "m1", choices: [{ index: 0, delta: { content }, finish_reason }] });
 const DONE = event("[DONE]");
 const INPUT = { model: "m1", stream: true, messages: [{ role: "user", content: "hi" }] };
+
+const listenRaw = (hear: (socket: Socket) => void) => createTcpServer(hear).listen(0, "127.0.0.1");
 
 const streamed = async (body: string[], after: { hangs?: true; breaksOff?: true } = {}) => {
   const server = await serve(openai(["m1"], () => ({ body, ...after })));
@@ -112,6 +114,20 @@ test("an answer that is null is none", async () => {
   const input = { model: "m1", messages: [{ role: "user", content: "hi" }] };
   const outcome = await run(local("vllm", server.url), { api: "chat/completions", input });
   expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("not JSON") } });
+});
+
+test.each([
+  ["in its first line", "SSH-2.0-OpenSSH_9\r\n"],
+  ["in its body", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nno length\r\n"],
+])("an answer that is no HTTP %s is one that breaks off", async (_what, said) => {
+  const server = listenRaw((socket) => socket.on("data", () => socket.end(said)));
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  for (const runtime of [local("llamacpp", url), hosted("groq", "openai", url)]) {
+    const outcome = await run(runtime, { api: "chat/completions", input: INPUT });
+    expect(outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable", retryable: true, status: 502 } });
+  }
 });
 
 describe("a refusal whose words", () => {

@@ -251,7 +251,7 @@ describe("what the AI SDK throws", () => {
   const coded = (code: string) => Object.assign(new Error("what Node says"), { code });
 
   test.each([
-    "HPE_INVALID_CHUNK_SIZE",
+    "ERR_SSL_WRONG_VERSION_NUMBER",
     "UND_ERR_HEADERS_OVERFLOW",
     "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
     "Z_DATA_ERROR",
