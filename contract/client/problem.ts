@@ -3,6 +3,7 @@
 
 import type { RefusalCode } from "../../domain/words/refusal.ts";
 import { objectOf, parseJson } from "../text/json-object.ts";
+import { retryAfterMs } from "../text/retry-after.ts";
 import type { ProblemResource } from "../words/problem.ts";
 
 export type ProblemCode =
@@ -46,9 +47,8 @@ export class ApiProblem extends Error {
 }
 
 const secondsUntil = (retryAfter: string | null): number | null => {
-  if (retryAfter === null) return null;
-  const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1000;
-  return Number.isNaN(seconds) ? null : Math.max(0, seconds);
+  const ms = retryAfterMs(retryAfter, Date.now());
+  return ms === null ? null : ms / 1000;
 };
 
 const textOf = (...values: readonly unknown[]): string | undefined =>

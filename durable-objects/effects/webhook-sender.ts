@@ -2,6 +2,7 @@
 // when a delivery is tried again and when an endpoint is disabled.
 
 import { base64, fromBase64 } from "../../contract/text/base64.ts";
+import { retryAfterMs } from "../../contract/text/retry-after.ts";
 import type { AttemptOutcome } from "../../domain/webhook.ts";
 import type { Outgoing } from "../turn/announcement.ts";
 
@@ -61,12 +62,4 @@ const sign = async (secret: string, text: string): Promise<string> => {
   ]);
   const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(text)));
   return `v1,${base64(mac)}`;
-};
-
-/** Seconds, or a date (RFC 9110, 10.2.3). */
-const retryAfterMs = (header: string | null, nowAt: number): number | null => {
-  if (header === null) return null;
-  if (/^\d{1,9}$/.test(header)) return Number(header) * MS_A_SECOND;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? null : Math.max(0, at - nowAt);
 };

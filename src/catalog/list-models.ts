@@ -12,7 +12,7 @@ import {
   readRows,
 } from "../../domain/catalog/catalog.ts";
 import { readBody } from "./bounded-body.ts";
-import { explainStatus, retryAfterMs } from "./provider-status.ts";
+import { askedWaitMs, explainStatus } from "./provider-status.ts";
 import { checkUrl, isKeyAddress, keyHosts, withoutQuery } from "./url-policy.ts";
 import type { VaultConnector, VaultOutcome } from "./vault/connector.ts";
 import { deadline, discardBody, orAborted } from "./when-aborted.ts";
@@ -110,7 +110,7 @@ const fetchPage = async (
   const complaint = explainStatus(response.status, provider, isKeyed);
   if (complaint !== null) {
     discardBody(response);
-    return failed(complaint.detail, complaint.isRetryable, retryAfterMs(response.headers));
+    return failed(complaint.detail, complaint.isRetryable, askedWaitMs(response.headers));
   }
   const reading = await readBody(response, maxBytes, signal);
   if (!reading.ok) return failed(reading.reason, true);

@@ -1,6 +1,7 @@
 // What a provider's status means for a sync. Providers differ: a bad key is 400 at Gemini and xAI, and 429 or 402 may
 // mean that the account has no credit.
 
+import { retryAfterMs } from "../../contract/text/retry-after.ts";
 import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 
@@ -39,9 +40,6 @@ const aboutKey = (provider: Pick<ProviderDefinition, "provider" | "auth">, isKey
   return "no key was sent, because there is none or the provider file does not list this host in key_hosts";
 };
 
-/** Retry-After in seconds, or 0. Dates are ignored: they would need a clock, and providers send seconds. */
-export const retryAfterMs = (headers: Headers): number => {
-  const value = headers.get("retry-after")?.trim() ?? "";
-  if (!/^\d{1,9}(\.\d+)?$/.test(value)) return 0;
-  return Math.min(RETRY_AFTER_MAX_MS, Math.ceil(Number(value) * 1000));
-};
+/** What a provider asks for, or 0. */
+export const askedWaitMs = (headers: Headers): number =>
+  Math.min(RETRY_AFTER_MAX_MS, Math.ceil(retryAfterMs(headers.get("retry-after"), Date.now()) ?? 0));

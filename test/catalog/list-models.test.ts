@@ -178,6 +178,7 @@ describe("a provider's refusal", () => {
     ["7", 7_000],
     ["1.5", 1_500],
     ["999999999", 86_400_000],
+    ["1000000000000", 86_400_000],
     ["soon", 0],
     ["-5", 0],
   ])("with Retry-After %s asks for %i ms", async (value, expected) => {

@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { sendDelivery } from "../../durable-objects/effects/webhook-sender.ts";
 import { type Body, send, succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
@@ -22,6 +23,25 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.kill();
   await receiver.close();
+});
+
+test.each([
+  ["7", 7_000],
+  ["1000000000000", 1e15],
+  ["soon", null],
+])("an endpoint's Retry-After of %s is a wait of %s ms", async (value, retryAfterMs) => {
+  const fetch = async () => new Response(null, { status: 503, headers: { "retry-after": value } });
+  const settle = vi.fn(async () => undefined);
+  const outgoing = {
+    id: "msg_1",
+    webhookId: "wh_1",
+    url: "https://x.example",
+    secrets: [],
+    traceparent: null,
+    body: "",
+  };
+  await sendDelivery({ fetch, now: () => 0, settle }, outgoing);
+  expect(settle).toHaveBeenCalledWith("msg_1", expect.objectContaining({ status: 503, retryAfterMs }));
 });
 
 const call = async (method: string, route: string, body?: unknown, expected?: number): Promise<Body> => {

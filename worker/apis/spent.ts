@@ -58,9 +58,6 @@ export const spentSoFar = (dialect: Dialect, assembly: Assembly, inputTokens: ()
   return { ...told, ...estimated({ ...told.usage, input_tokens, output_tokens }) };
 };
 
-/** What a request spent that was cut before its answer began. */
-export const spentOnInput = (inputTokens: number): Spent => estimated({ input_tokens: inputTokens, output_tokens: 0 });
-
 /**
  * What an answer spent, of which its runtime counts nothing, or one part as nothing. `chars`: of a stream, whose answer
  * may be forgotten. Vectors are not output that is counted.

@@ -6,7 +6,7 @@ import { within } from "../../contract/text/within.ts";
 import { inputTokensOf } from "../../contract/words/token-estimate.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
-import { spentOnAnswer, spentOnInput, spentSoFar } from "../apis/spent.ts";
+import { spentOnAnswer, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
 import { startOfBody } from "./error-body.ts";
@@ -104,7 +104,7 @@ const sentAs = (body: string | FormBody, way: Way) => {
 
 /** Of a request that its runtime has read; one that breaks off before its answer has cost nothing. */
 const spentWhenCut = (request: Exchange, assembly: Assembly | null, isRead: boolean): Spent => {
-  if (assembly === null) return isRead ? spentOnInput(inputTokens(request)) : {};
+  if (assembly === null) return isRead ? spentOnAnswer(undefined, () => inputTokens(request), null, null) : {};
   if (!isRead && assembly.size() === 0) return request.dialect.spentOf(assembly.result());
   return spentSoFar(request.dialect, assembly, () => inputTokens(request));
 };

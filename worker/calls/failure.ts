@@ -2,6 +2,7 @@
 // alone does not decide: LM Studio answers 400 for a missing model, Gemini 400 for a bad key, OpenAI 429 for an empty
 // account, so the body's words are checked first.
 
+import { retryAfterMs } from "../../contract/text/retry-after.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import { inOwnWords, NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/words/values.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
@@ -161,29 +162,19 @@ export const unreadable = (reason: string): JobFailure => ({
   status: UNKNOWN_STATUS,
 });
 
-/** Seconds to wait, never less than the provider asked for. `Retry-After` is seconds or a date. */
+/** Seconds to wait, never less than the provider asked for. */
 const retryAfterSeconds = (
   headers: Readonly<Record<string, string>>,
   body: ErrorBody,
   nowMs: number,
 ): number | undefined => {
   const asked = [
-    parseRetryAfter(headers["retry-after"], nowMs),
-    parseNumber(headers["retry-after-ms"], 1 / 1000),
-    body.retryDelaySeconds,
-  ].find((seconds) => seconds !== undefined);
-  return asked === undefined ? undefined : Math.max(0, Math.ceil(asked));
+    retryAfterMs(headers["retry-after"], nowMs) ?? Number.NaN,
+    Number(headers["retry-after-ms"]),
+    Number(body.retryDelaySeconds) * 1000,
+  ].find((ms) => ms >= 0);
+  return asked === undefined ? undefined : Math.ceil(asked / 1000);
 };
-
-const parseRetryAfter = (value: string | undefined, nowMs: number): number | undefined => {
-  const seconds = parseNumber(value, 1);
-  if (seconds !== undefined || value === undefined) return seconds;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : (atMs - nowMs) / 1000;
-};
-
-const parseNumber = (value: string | undefined, factor: number): number | undefined =>
-  value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) * factor : undefined;
 
 /** No answer: refused, reset, unknown host, or a stream that broke off. The reason is in the chain of causes. */
 const isUnreachable = (error: unknown): boolean =>
