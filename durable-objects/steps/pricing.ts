@@ -122,7 +122,7 @@ const charge = (turn: Turn, job: PricedAttempt, endedAt: number, nanoUsd: number
   const spent = { dayAt: dayStartAt(endedAt), provider: job.workerProvider ?? "", nanoUsd };
   turn.store.spending.add(spent);
   turn.memory.spending.add(spent);
-  if (nanoUsd > 0) turn.memory.counters.activitySlots.noteSpent(turn.store.activity, nanoUsd, turn.nowAt);
+  turn.memory.counters.activitySlots.noteSpent(turn.store.activity, nanoUsd, turn.nowAt);
   chargeKey(turn, job, spent.dayAt, nanoUsd);
 };
 

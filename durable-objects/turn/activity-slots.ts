@@ -30,9 +30,10 @@ export class ActivitySlots {
     });
   }
 
+  /** Less than zero where an estimate of before was too high; a slot of which less was spent becomes zero. */
   noteSpent(store: SlotStore, nanoUsd: number, nowAt: number): void {
     this.#slots.note(store, nowAt, (activity) => {
-      activity.nanoUsd += nanoUsd;
+      activity.nanoUsd = Math.max(0, activity.nanoUsd + nanoUsd);
     });
   }
 

@@ -1,6 +1,7 @@
 // What a stream costs that was cut: what its worker tells, else an estimate, once.
 
 import { describe, expect, it } from "vitest";
+import { clearOf } from "../support/clear-of.ts";
 import { alarm, inStorage, newWorld, type World } from "../support/workerd/client.ts";
 import { CHAT, chunk, fakeWorker, post, settled, streaming } from "../support/workerd/fake-worker.ts";
 
@@ -25,6 +26,7 @@ describe("a stream that was cut", () => {
     inStorage(world, ({ sql }) => void sql.exec("UPDATE unreported SET ended_at = ended_at - 60000"));
 
   it("and whose worker says nothing more costs an estimate: its input and what its relay passed on", async () => {
+    await clearOf(300_000);
     const world = await newWorld();
     await world.ok("PUT", "/config", PRICED);
     const { job } = await cutStream(world);
@@ -62,6 +64,7 @@ describe("a stream that was cut", () => {
       const by = await world.ok("GET", "/api/cost/by/worker?period=day");
       expect(by.rows).toMatchObject([{ usd: 10, jobs: 1 }]);
       expect((await world.ok("GET", "/api/cost/providers?period=day")).budget.day_spent_usd).toBe(10);
+      expect((await world.ok("GET", "/api/activity?period=1h")).total.usd).toBe(10);
       expect(await shown()).toEqual({ usage, cost_usd: 10 });
     }
   });
