@@ -11,6 +11,7 @@ import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import { checkWritable, isSameFile, openLocal, removeFile, STANDARD, streamLocal } from "../local-file.ts";
 import { barOf, countedBlob, Progress } from "../progress.ts";
+import { exactUsd } from "../terminal/usd.ts";
 import { when } from "../terminal/when.ts";
 import type { Context, Verb } from "../verb.ts";
 import { whileAway } from "../while-away.ts";
@@ -144,8 +145,10 @@ const run = async (context: Context, input: Input): Promise<number> => {
   return batch.status === "completed" && batch.failed === 0 ? 0 : 1;
 };
 
-const shownField = ([name, value]: [string, unknown]): [string, unknown] =>
-  name.endsWith("_at") ? [name, when(String(value))] : [name, value];
+const shownField = ([name, value]: [string, unknown]): [string, unknown] => {
+  if (name === "cost_usd") return [name, exactUsd(Number(value))];
+  return name.endsWith("_at") ? [name, when(String(value))] : [name, value];
+};
 
 const show = async (context: Context, batch: BatchResource): Promise<void> => {
   context.output.record(batch, [

@@ -3,12 +3,10 @@
 import { ApiProblem } from "../../contract/client/problem.ts";
 import { PERIODS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
+import { exactUsd } from "../terminal/usd.ts";
 import type { Context, Verb } from "../verb.ts";
 
 const BY = ["provider", "model", "tag", "metadata.<name>", "key", "worker", "schedule"];
-
-/** To the nano-dollar, so that the rows add up and a small sum is not nothing; four decimals at least. */
-const usd = (value: number): string => value.toFixed(9).replace(/0{1,5}$/, "");
 
 /** What keys are called, by id. Only an admin may list them: others see the ids alone. */
 const keyNames = async ({ client, signal }: Context): Promise<ReadonlyMap<string | null, string>> => {
@@ -45,21 +43,21 @@ export const costCommand: Verb = {
       const names = by === "key" ? await keyNames(context) : new Map();
       output.table(found, found.rows, [
         { title: by, of: ({ value }) => value ?? "(none)" },
-        { title: "usd", of: (row) => usd(row.usd) },
+        { title: "usd", of: (row) => exactUsd(row.usd) },
         { title: "jobs", of: ({ jobs }) => jobs },
         { title: "unpriced", of: ({ unpriced_jobs }) => unpriced_jobs },
         ...(names.size > 0 ? [{ title: "name", of: ({ value }: { value: string | null }) => names.get(value) }] : []),
       ]);
-      return output.say(`${found.from} to ${found.to}: $${usd(found.total_usd)}`);
+      return output.say(`${found.from} to ${found.to}: $${exactUsd(found.total_usd)}`);
     }
     const found = await client().cost.byProvider(span, { signal });
     output.table(found, found.providers, [
       { title: "provider", of: ({ provider }) => provider },
-      { title: "usd", of: (row) => usd(row.usd) },
+      { title: "usd", of: (row) => exactUsd(row.usd) },
       { title: "jobs", of: ({ jobs }) => jobs },
       { title: "unpriced", of: ({ unpriced_jobs }) => unpriced_jobs },
       { title: "models", of: ({ models }) => models.map(({ model }) => model) },
     ]);
-    output.say(`${found.from} to ${found.to}: $${usd(found.total_usd)}`);
+    output.say(`${found.from} to ${found.to}: $${exactUsd(found.total_usd)}`);
   },
 };

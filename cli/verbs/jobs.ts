@@ -11,6 +11,7 @@ import { isFinal, JOB_STATUSES, MAX_PAGE } from "../../contract/words/values.ts"
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import type { Column } from "../terminal/cells.ts";
+import { exactUsd } from "../terminal/usd.ts";
 import { when } from "../terminal/when.ts";
 import type { Context, Flag, Verb } from "../verb.ts";
 import { whileAway } from "../while-away.ts";
@@ -71,7 +72,7 @@ const showJob = ({ output }: Context, job: JobResource): void =>
     ["created", when(job.created_at)],
     ["started", when(job.started_at)],
     ["finished", when(job.finished_at)],
-    ["cost", job.cost_usd === null ? null : `$${job.cost_usd}`],
+    ["cost", job.cost_usd === null ? null : `$${exactUsd(job.cost_usd)}`],
     ["prompt", job.prompt],
     ["error", job.error === null ? null : errorOf(job.error)],
     ["result", textOf(job.result)],
@@ -181,7 +182,7 @@ const attempts: Verb = {
       { title: "model", of: ({ model }) => model },
       { title: "started", of: ({ started_at }) => when(started_at) },
       { title: "finished", of: ({ finished_at }) => when(finished_at) },
-      { title: "usd", of: ({ cost_usd }) => cost_usd },
+      { title: "usd", of: ({ cost_usd }) => (cost_usd === null ? null : exactUsd(cost_usd)) },
       { title: "outcome", of: ({ outcome, error }) => (error === null ? outcome : `${outcome}: ${errorOf(error)}`) },
     ]);
   },
