@@ -8,7 +8,7 @@ import { href } from "../router.ts";
 import { fleet } from "../state/board.ts";
 import { now } from "../state/clock.ts";
 import type { Loaded } from "../state/load.ts";
-import { lastOf, spanMs } from "../state/span.ts";
+import { lastOf } from "../state/span.ts";
 import { waits } from "../state/waiting.ts";
 import { CostTile } from "./cost-tile.tsx";
 import { type Figures, inSteps } from "./figures.ts";
@@ -52,9 +52,9 @@ const ErrorTile = ({ activity: { total, series, period } }: Figures) => {
   );
 };
 
-/** The rate in the largest unit of time in which it is at least one. */
-const rateOf = (jobs: number, ms: number): { figure: string; unit: string } => {
-  const perMinute = jobs / (ms / MINUTE_MS);
+/** Per time that is counted, which is less than the period; in the largest unit of time in which it is at least one. */
+export const rateOf = ({ from, to }: { from: string; to: string }, jobs: number): { figure: string; unit: string } => {
+  const perMinute = (jobs * MINUTE_MS) / (Date.parse(to) - Date.parse(from));
   const [rate, unit] =
     perMinute >= 60
       ? [perMinute / 60, "/ s"]
@@ -64,10 +64,10 @@ const rateOf = (jobs: number, ms: number): { figure: string; unit: string } => {
   return { figure: rate >= 10 || rate === 0 ? count(Math.round(rate)) : rate.toFixed(1), unit: `jobs ${unit}` };
 };
 
-const ThroughputTile = ({ activity: { total, series, period } }: Figures) => (
+const ThroughputTile = ({ activity: { total, series, period, ...counted } }: Figures) => (
   <Tile
     title="Throughput"
-    {...rateOf(total.completed, spanMs(period))}
+    {...rateOf(counted, total.completed)}
     href={href(["jobs"], { status: "completed", range: RANGES[period] })}
     note={`${count(total.completed)} completed in the ${lastOf(period)}`}
     spark={{

@@ -21,7 +21,7 @@ import {
 } from "../../../dashboard/format.ts";
 import { costOf } from "../../../dashboard/jobs/story/attempt-facts.tsx";
 import { speed } from "../../../dashboard/overview/latency-panel.tsx";
-import { percent } from "../../../dashboard/overview/tiles.tsx";
+import { percent, rateOf } from "../../../dashboard/overview/tiles.tsx";
 import { byReason } from "../../../dashboard/parts/by-reason.ts";
 import { pathOf } from "../../../dashboard/parts/charts/plot.tsx";
 import { EMPTY_JOB, jsonError, toBody } from "../../../dashboard/parts/job-fields.ts";
@@ -134,6 +134,12 @@ describe("numbers and times", () => {
   it("of little there is more than nothing", () => {
     expect([0, 0.0004, 0.0349, 0.5].map(percent)).toEqual(["0", "< 0.1", "3.5", "50"]);
     expect([0.42, 6.04, 41.6].map(speed)).toEqual(["0.42", "6", "42"]);
+  });
+
+  it("a rate is of the time that was counted, which is no whole hour", () => {
+    const [from, to] = ["2026-01-31T12:05:00.000Z", "2026-01-31T13:00:00.000Z"];
+    expect(rateOf({ from, to }, 550)).toEqual({ figure: "10", unit: "jobs / min" });
+    expect(rateOf({ from, to }, 0)).toEqual({ figure: "0", unit: "jobs / min" });
   });
 
   it("a price is not rounded to cents, and has what a request costs and what a cache saves", () => {
