@@ -1,5 +1,5 @@
-// What keys with limits, and their people, have used: their requests and tokens in the current minute, their open jobs,
-// and their spending by day.
+// What keys with limits, and their people, have used: their requests and tokens in the current minute, and their open
+// jobs; and by day what every key has spent.
 
 import type { UseWindow } from "../../../domain/access/key-limits.ts";
 import { all, first, put, type Sql, scalar } from "../sql.ts";
