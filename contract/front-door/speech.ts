@@ -4,6 +4,7 @@
 import { base64, fromBase64 } from "../text/base64.ts";
 import { eventsOf } from "../text/event-stream.ts";
 import { objectOf, parseJson } from "../text/json-object.ts";
+import { LONGEST_HELD_BYTES } from "../text/whole-events.ts";
 
 /** Of one event. Three bytes are four characters. */
 export const MAX_SPEECH_BYTES = 24 * 1024;
@@ -26,9 +27,12 @@ export interface Sound {
   readonly contentType: string | null;
 }
 
-/** The sound of such events. @throws if they end before their end, or with an error: what came was a part. */
+/**
+ * The sound of such events. @throws if they end before their end, or with an error, or have a longer one: what came was a
+ * part.
+ */
 export async function* soundOf(events: ReadableStream<Uint8Array>): AsyncGenerator<Sound, void> {
-  for await (const { data } of eventsOf(events)) {
+  for await (const { data } of eventsOf(events, LONGEST_HELD_BYTES)) {
     const { type, audio, content_type: contentType } = objectOf(parseJson(data));
     if (type === DONE || data === "[DONE]") return;
     if (type !== DELTA || typeof audio !== "string") break;

@@ -1,6 +1,6 @@
 // Parses server-sent events from an answer's bytes: fields, comments, and all kinds of line end (`event-text.ts`).
 
-import { fieldOf, firstLineOf } from "./event-text.ts";
+import { fieldOf, LINE_END } from "./event-text.ts";
 
 export interface ServerSentEvent {
   /** `message` if the stream gives no name. */
@@ -10,31 +10,47 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-async function* linesOf(bytes: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+/** Ends behind `longest` characters without an empty line. */
+async function* linesOf(bytes: ReadableStream<Uint8Array>, longest: number): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = bytes.getReader();
+  let eventChars = 0;
   let rest = "";
+  let mayEnd = false;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      for (let first = firstLineOf(rest); first !== null; first = firstLineOf(rest)) {
-        yield first.line;
-        rest = first.rest;
+      const piece = done ? decoder.decode() : decoder.decode(value, { stream: true });
+      rest += piece;
+      // A long line comes in many pieces, and to look through it takes as long as it is.
+      if (mayEnd || /[\r\n]/.test(piece)) {
+        const lines = rest.split(LINE_END);
+        rest = lines.pop() as string;
+        for (const line of lines) {
+          yield line;
+          eventChars = line === "" ? 0 : eventChars + line.length;
+        }
       }
-      if (done) return;
+      if (done || eventChars + rest.length > longest) return;
+      mayEnd = piece.endsWith("\r");
     }
   } finally {
     await reader.cancel().catch(() => undefined);
   }
 }
 
-/** Events as they arrive. An event without its final empty line is incomplete and is left out. */
-export async function* eventsOf(bytes: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+/**
+ * Events as they arrive. An event without its final empty line is incomplete and is left out, and all from one on that
+ * has more than about `longest` characters.
+ */
+export async function* eventsOf(
+  bytes: ReadableStream<Uint8Array>,
+  longest = Number.POSITIVE_INFINITY,
+): AsyncGenerator<ServerSentEvent> {
   let event = "";
   let id = "";
   let data: string[] = [];
-  for await (const line of linesOf(bytes)) {
+  for await (const line of linesOf(bytes, longest)) {
     if (line === "") {
       if (data.length > 0) yield { event: event === "" ? "message" : event, id, data: data.join("\n") };
       event = "";

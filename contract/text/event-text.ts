@@ -5,17 +5,11 @@
 import { startOf } from "./start-of.ts";
 
 /** A carriage return at the end may be the first half of a line end, so it ends nothing yet. */
-const LINE_END = /\r\n|\n|\r(?!$)/;
+export const LINE_END: RegExp = /\r\n|\n|\r(?!$)/;
 /** An empty line ends an event; each of the two line ends may be any of the three. */
 const EVENT_END = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n|$))/g;
 /** How far before the end of a text an event's end may have begun. */
 export const LONGEST_EVENT_END = 4;
-
-/** The first line of a text and what follows it; null while the line has no end. */
-export const firstLineOf = (text: string): { readonly line: string; readonly rest: string } | null => {
-  const end = LINE_END.exec(text);
-  return end === null ? null : { line: text.slice(0, end.index), rest: text.slice(end.index + end[0].length) };
-};
 
 /** Where the events of a text end. */
 export function* eventEndsIn(text: string): Generator<number> {

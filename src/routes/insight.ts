@@ -113,7 +113,7 @@ const marks = endpoint(
     tag: TAG,
     ...asks("authorizeRead", "history_unavailable"),
     summary: "List the events that explain a period",
-    description: "Halts, pauses, changes of the config and reached budgets, for the time axis of a chart.",
+    description: "Halts, pauses, changes of the config and reached budgets.",
     query: activityQuery,
     answers: { 200: { description: "The events of the period, oldest first.", schema: markList } },
   },

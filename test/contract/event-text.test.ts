@@ -16,7 +16,7 @@ const cutAt = (text: string, places: readonly number[]): Uint8Array[] => {
   return [...ends, bytes.length].map((end, at) => bytes.slice(ends[at - 1] ?? 0, end));
 };
 
-const parsed = async (chunks: readonly Uint8Array[]): Promise<string[]> => {
+const parsed = async (chunks: readonly Uint8Array[], longest?: number): Promise<string[]> => {
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
       for (const chunk of chunks) controller.enqueue(chunk);
@@ -24,7 +24,7 @@ const parsed = async (chunks: readonly Uint8Array[]): Promise<string[]> => {
     },
   });
   const data: string[] = [];
-  for await (const event of eventsOf(body)) data.push(event.data);
+  for await (const event of eventsOf(body, longest)) data.push(event.data);
   return data;
 };
 
@@ -84,4 +84,30 @@ test("any events, cut anywhere, are the same to all three, and pass through the 
       expect(raw).toBe(text);
     }),
   );
+});
+
+test("an event that is longer than its reader allows is not held, in one line or in many", async () => {
+  const pieces = (piece: string, count: number) => ["data: a\n\n", ...Array(count).fill(piece), "\n\n"].map(bytesOf);
+  const isReadTo = async (piece: string): Promise<boolean[]> => {
+    const chunks = pieces(piece, 10);
+    const rest = chunks.splice(8);
+    let taken = 0;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull: (controller) => {
+          const next = [...chunks, ...rest][taken];
+          taken += 1;
+          if (next === undefined) controller.close();
+          else controller.enqueue(next);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const data: string[] = [];
+    for await (const event of eventsOf(body, 50)) data.push(event.data);
+    return [data.join() === "a", taken < 8];
+  };
+  expect(await isReadTo("data: 0123456789")).toEqual([true, true]);
+  expect(await isReadTo("data: 0123456789\n")).toEqual([true, true]);
+  expect(await parsed(pieces("data: 1\n\n", 10), 50)).toHaveLength(11);
 });

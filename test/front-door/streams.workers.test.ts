@@ -207,6 +207,18 @@ describe("a streamed answer", () => {
     expect(await statusOf(world, job.id)).toMatchObject({ status: "completed", attempts: 1 });
   }, 15_000);
 
+  it("of sound whose event does not end is no sound, however much of it comes", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world, { apis: ["audio/speech"] });
+    const answering = post(world.key, "/v1/audio/speech", { model: "m1", input: "hello" });
+    const job = await worker.nextJob();
+    worker.speak(job, `data: ${"A".repeat(200_000)}`);
+    for (let said = 0; said < 12; said += 1) worker.say(job, "A".repeat(200_000));
+    const answer = await answering;
+    expect(answer.status).toBe(502);
+    expect(await answer.whole).toContain('"stream_lost"');
+  });
+
   it("is not cut by a burst that its reader had no time to read", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
