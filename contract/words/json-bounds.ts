@@ -1,16 +1,7 @@
 // The bounds of JSON from outside, over HTTP and over a socket. They are checked before anything is parsed: a parser
 // recurses with the depth, and each value costs memory and time however few bytes it has.
 
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from "../text/json-marks.ts";
+import { JSON_MARKS } from "../text/json-marks.ts";
 
 export const MAX_JSON_DEPTH = 64;
 
@@ -35,6 +26,7 @@ const HASH_BITS = 18;
 /** A shorter text may nest too deep, but can have too much of nothing. */
 export const LONG_JSON_CHARS = 65_536;
 
+const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = JSON_MARKS;
 /** What is too much in a JSON text, as the end of a sentence about it; null if nothing is. */
 export type JsonExcess = string | null;
 

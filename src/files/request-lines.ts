@@ -1,15 +1,7 @@
 // Anthropic's body of a new batch, `{"requests": [{custom_id, params}, …]}`, as the lines of a batch's file: a request
 // at a time, so that a body of any size passes through.
 
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COMMA,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from "../../contract/text/json-marks.ts";
+import { JSON_MARKS } from "../../contract/text/json-marks.ts";
 import { isObject } from "../../contract/text/json-object.ts";
 import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import { MAX_LINE_BYTES } from "../../domain/batch/batch-line.ts";
@@ -17,6 +9,7 @@ import { invalid } from "../../domain/words/refusal.ts";
 import { joined } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
 
+const [QUOTE, BACKSLASH, COMMA, , OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = JSON_MARKS;
 const SPACE = 0x20;
 /** Depths at which the list and its requests stand. */
 const [IN_BODY, IN_LIST] = [1, 2];

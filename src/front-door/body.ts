@@ -3,7 +3,6 @@
 // the members that it changes are written again.
 
 import { losesDigits } from "../../contract/text/exact-json.ts";
-import { OPEN_BRACE } from "../../contract/text/json-marks.ts";
 import { isObject } from "../../contract/text/json-object.ts";
 import { isWithinBytes, MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Json } from "../../domain/words/json.ts";
@@ -199,7 +198,7 @@ export const withChanges = ({ chunks, members }: LargeBody, changes: Changes): U
 const afterBrace = (chunks: readonly Uint8Array[]): number => {
   let before = 0;
   for (const chunk of chunks) {
-    const at = chunk.indexOf(OPEN_BRACE);
+    const at = chunk.indexOf("{".charCodeAt(0));
     if (at >= 0) return before + at + 1;
     before += chunk.byteLength;
   }

@@ -3,16 +3,7 @@
 // (images, files) and, of very many numbers, the rest of each. What it keeps is a small JSON text with the same structure,
 // which a parser then judges. What it leaves out it judges itself: escapes, control characters, UTF-8, numbers.
 
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from "../../contract/text/json-marks.ts";
+import { JSON_MARKS } from "../../contract/text/json-marks.ts";
 import { JsonNumber } from "../../contract/text/json-number.ts";
 import { JsonTally, mixed } from "../../contract/words/json-bounds.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -32,6 +23,7 @@ const WHOLE_NUMBERS = 4_096;
 /** No name that is looked for is longer, even if all of it is escaped. */
 const MAX_NAME_BYTES = 256;
 
+const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = JSON_MARKS;
 const MINUS = 0x2d;
 const STRICT = { fatal: true, ignoreBOM: false } as const;
 const FIRST_PRINTABLE = 0x20;

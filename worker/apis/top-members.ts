@@ -1,20 +1,12 @@
 // Reads a few members of a large JSON object while it passes, and keeps nothing else: what an answer of many megabytes
 // spent stands beside its vectors or images. It judges no JSON but that the object begins and ends.
 
-import {
-  BACKSLASH,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from "../../contract/text/json-marks.ts";
+import { JSON_MARKS } from "../../contract/text/json-marks.ts";
 import { type JsonObject, parseJson } from "../../contract/text/json-object.ts";
 
 /** A member of more bytes is not read here. */
 const MAX_MEMBER_BYTES = 64 * 1024;
+const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = JSON_MARKS;
 const SPACE = 0x20;
 
 export class TopMembers {
