@@ -29,6 +29,8 @@ export interface Member extends Reach {
   readonly lastTurn: number;
   /** Leases that a claim returned and that it has not started: job → time. */
   readonly handedAt: ReadonlyMap<string, number>;
+  /** Characters of unstarted leases that answers to its reports had since that time. */
+  readonly told: { sinceAt: number; chars: number };
 }
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
@@ -134,6 +136,7 @@ export class Fleet {
       isLockedOut: false,
       lastTurn: 0,
       handedAt: NONE_HANDED,
+      told: { sinceAt: 0, chars: 0 },
     };
     this.#slots[slot] = member;
     this.#byInstance.set(worker.instance, member);

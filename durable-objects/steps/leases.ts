@@ -11,9 +11,15 @@ import { failIfFileGone, leasedFiles } from "./job-files.ts";
 export const MAX_LEASES_AN_ANSWER = 1_000;
 const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
 
+/** What answers to one worker's reports have of them in a second: who reports in bulk has had them. */
+const MAX_LEASE_CHARS_A_SECOND = 2 * MAX_LEASE_CHARS_AN_ANSWER;
+
 /** Leases that a worker holds and has not started, as many as one answer carries. */
-export const unstartedJobs = (turn: Turn, member: Member): LeasedJob[] =>
-  presentLeases(turn, unstartedOf(turn, member));
+export const unstartedJobs = (turn: Turn, member: Member): LeasedJob[] => {
+  const { told } = member;
+  if (Math.abs(turn.nowAt - told.sinceAt) >= 1_000) Object.assign(told, { sinceAt: turn.nowAt, chars: 0 });
+  return told.chars >= MAX_LEASE_CHARS_A_SECOND ? [] : presentLeases(turn, unstartedOf(turn, member), told);
+};
 
 /** An unstarted lease from a claim is sent again after this time, because its answer was lost. */
 const HANDED_AGAIN_AFTER_MS = 5_000;
@@ -36,14 +42,15 @@ export const handOut = (turn: Turn, member: Member, limit: number): LeasedJob[] 
 const unstartedOf = (turn: Turn, { worker, load }: Member): Job[] =>
   inLeaseOrder(turn.store.jobs.unstartedOf(worker.instance, MAX_LEASES_AN_ANSWER, load));
 
-const presentLeases = (turn: Turn, leased: readonly Job[]): LeasedJob[] => {
+const presentLeases = (turn: Turn, leased: readonly Job[], told = { chars: 0 }): LeasedJob[] => {
   const jobs: LeasedJob[] = [];
-  let chars = 0;
+  const before = told.chars;
   for (const job of leased) {
     if (failIfFileGone(turn, job)) continue;
     const payload = turn.store.payloads.find(job.id);
-    chars += payload.prompt.length + JSON.stringify(payload.input).length;
-    if (jobs.length > 0 && chars > MAX_LEASE_CHARS_AN_ANSWER) break;
+    const chars = payload.prompt.length + JSON.stringify(payload.input).length;
+    if (jobs.length > 0 && told.chars - before + chars > MAX_LEASE_CHARS_AN_ANSWER) break;
+    told.chars += chars;
     jobs.push(presentLease(job, payload, leasedFiles(turn, job)));
   }
   return jobs;

@@ -60,6 +60,27 @@ describe("connecting", () => {
   });
 });
 
+describe("a worker that reports in bulk", () => {
+  it("is told of its long leases a few times, and later again", async () => {
+    const socket = await worker("w1", { concurrency: 8 });
+    const content = "y".repeat(900_000);
+    for (let made = 0; made < 4; made += 1) await create({ input: { messages: [{ role: "user", content }] } });
+    const reports = Array.from({ length: 16 }, (_, at) => ({ ...offer("w1", { concurrency: 8 }), id: `r${at}` }));
+    socket.send(reports.map((report) => ({ type: "presence", ...report })));
+    const answers = await Promise.all(reports.map(({ id }) => acked(socket, id)));
+    const told = answers.map(({ ok, jobs }) => ok && jobs.length);
+    expect(told.slice(0, 2)).toEqual([4, 4]);
+    expect(told.slice(3)).toEqual(Array(13).fill(0));
+    let count = 0;
+    const toldLater = async () => {
+      count += 1;
+      socket.send({ type: "presence", ...offer("w1", { concurrency: 8 }), id: `later${count}` });
+      return (await acked(socket, `later${count}`)).jobs.length;
+    };
+    await expect.poll(toldLater, { timeout: 10_000 }).toBe(4);
+  });
+});
+
 describe("a worker's socket", () => {
   it("names the config's version beside each job, so that a worker that has it need not ask", async () => {
     const socket = await worker("w1", { tags: "gpu", concurrency: 2 });
