@@ -108,6 +108,8 @@ const connectionTo = (socketPath: string): Socket => {
 type Failing = Socket & { _readableState: { errored: Error | null } };
 
 const FILE = /^(multipart\/form-data|application\/octet-stream)/i;
+/** Here the body is a file whatever its type says: that of a result is JSON. */
+const STORES = /^\/api\/(files|jobs\/[^/]+\/(files|result))(\?|$)/;
 /** What a job's worker stores is part of its report, which uses the room that is kept for it. */
 const OUTPUT = /^\/api\/jobs\//;
 
@@ -141,7 +143,7 @@ export const passOn = (
       send(answer, outgoing);
       resolve(alreadySent());
     });
-    const isFile = FILE.test(incoming.headers["content-type"] ?? "");
+    const isFile = STORES.test(path) || FILE.test(incoming.headers["content-type"] ?? "");
     /** The app sees the file break off, deletes what has come of it, and answers. */
     const breakOff = (): void => {
       incoming.unpipe(upstream);

@@ -100,27 +100,35 @@ it("while it sends its body", async () => {
   expect(await endedWithin(request)).toBe(true);
 });
 
-it("while it sends a file: the app sees it break off, and may delete what has come until it answers", async () => {
-  let breaksOff: Promise<unknown> = Promise.resolve();
-  workerd.on("checkContinue", (request: IncomingMessage, response) => {
-    // Workerd answers a body that breaks off; Node would end the connection.
-    workerd.once("clientError", () => undefined);
-    breaksOff = once(request.socket, "end");
-    request.on("error", () => undefined).resume();
-    response.writeContinue();
-    workerd.emit("request", request, response);
-  });
-  const socket = client(post.replace("\r\n\r\n", "\r\nContent-Type: application/octet-stream\r\n\r\n"));
-  const request = await arrived;
-  await once(request, "data");
-  socket.destroy();
-  await breaksOff;
-  const answer = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-  // Where nobody reads it any more, workerd would have ended the request without a word to the app.
-  expect(await new Promise((resolve) => request.socket.write(answer, resolve))).toBeFalsy();
-  request.socket.end();
-  expect(await endedWithin(request)).toBe(true);
-});
+it.each([
+  ["/x", "application/octet-stream"],
+  ["/api/files?name=a.png", "image/png"],
+  ["/api/jobs/1/result?lease=1", "application/json"],
+])(
+  "while it sends a file to %s: the app sees it break off, and may delete what has come until it answers",
+  async (route, type) => {
+    let breaksOff: Promise<unknown> = Promise.resolve();
+    workerd.on("checkContinue", (request: IncomingMessage, response) => {
+      // Workerd answers a body that breaks off; Node would end the connection.
+      workerd.once("clientError", () => undefined);
+      breaksOff = once(request.socket, "end");
+      request.on("error", () => undefined).resume();
+      response.writeContinue();
+      workerd.emit("request", request, response);
+    });
+    const head = post.replace(/ \/\S* /, ` ${route} `);
+    const socket = client(head.replace("\r\n\r\n", `\r\nContent-Type: ${type}\r\n\r\n`));
+    const request = await arrived;
+    await once(request, "data");
+    socket.destroy();
+    await breaksOff;
+    const answer = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    // Where nobody reads it any more, workerd would have ended the request without a word to the app.
+    expect(await new Promise((resolve) => request.socket.write(answer, resolve))).toBeFalsy();
+    request.socket.end();
+    expect(await endedWithin(request)).toBe(true);
+  },
+);
 
 it("while the answer streams", async () => {
   workerd.on("request", (_request, response) => {
