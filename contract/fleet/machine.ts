@@ -29,11 +29,11 @@ const hardware = z
   })
   .meta({ id: "Hardware" });
 
-const loadedModel = z
+export const loadedModel = z
   .strictObject({ model: modelName, vram_mb: megabytes.nullish(), expires_at: instant.nullish() })
   .meta({ id: "LoadedModel" });
 
-const modelOnDisk = z.strictObject({ model: modelName, bytes: count }).meta({ id: "ModelOnDisk" });
+export const modelOnDisk = z.strictObject({ model: modelName, bytes: count }).meta({ id: "ModelOnDisk" });
 
 const modelAction = z.enum(MODEL_ACTIONS);
 

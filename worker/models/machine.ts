@@ -1,8 +1,8 @@
 // What presence reports say of the machine: looked at with each heartbeat, and told at once when something changed that
 // an operator or the router would notice.
 
-import type { MachineResource } from "../../contract/fleet/machine.ts";
-import { modelName } from "../../contract/words/field.ts";
+import type * as z from "zod";
+import { loadedModel, type MachineResource, machineFields, modelOnDisk } from "../../contract/fleet/machine.ts";
 import { MAX_RUNTIME_MODELS } from "../../contract/words/values.ts";
 import { hardwareReader } from "./hardware.ts";
 import { type ModelManager, NOTHING_KNOWN } from "./model-manager.ts";
@@ -59,22 +59,33 @@ export class Machine {
     const known = manager?.look(AbortSignal.timeout(LOOK_TIMEOUT_MS)).catch(() => null);
     const [hardware, models] = await Promise.all([this.#readHardware().catch(() => null), known]);
     // While the runtime is away, what it last said stands.
-    const told = models == null ? this.#facts : bounded(models);
+    const told = models ?? this.#facts;
     const can = isManaged && manager !== null ? (told.can ?? this.#facts.can) : null;
     const before = this.#facts;
-    this.#facts = { ...told, hardware, can };
+    this.#facts = bounded({ ...told, hardware, can });
     if (worthTelling(before) !== worthTelling(this.#facts)) this.#onChange();
   }
 }
 
-const isNamed = ({ model }: { model: string }): boolean => modelName.safeParse(model).success;
+const isOne =
+  (schema: z.ZodType) =>
+  (told: unknown): boolean =>
+    schema.safeParse(told).success;
 
-/** As much as a report may have. */
-const bounded = <Facts extends Pick<MachineResource, "loaded" | "on_disk">>(facts: Facts): Facts => ({
-  ...facts,
-  loaded: facts.loaded?.filter(isNamed).slice(0, MAX_RUNTIME_MODELS) ?? null,
-  on_disk: facts.on_disk?.filter(isNamed).slice(0, MAX_RUNTIME_MODELS) ?? null,
-});
+/** As much as a report may have: what a runtime or a tool says of itself may be anything. */
+const bounded = (facts: MachineResource): MachineResource => {
+  const cut = {
+    ...facts,
+    loaded: facts.loaded?.filter(isOne(loadedModel)).slice(0, MAX_RUNTIME_MODELS) ?? null,
+    on_disk: facts.on_disk?.filter(isOne(modelOnDisk)).slice(0, MAX_RUNTIME_MODELS) ?? null,
+  };
+  const isKnown = (field: keyof typeof machineFields): boolean => isOne(machineFields[field])(cut[field]);
+  return {
+    ...cut,
+    hardware: isKnown("hardware") ? cut.hardware : null,
+    max_loaded: isKnown("max_loaded") ? cut.max_loaded : null,
+  };
+};
 
 /** Figures that change all the time are told with the next report. */
 const worthTelling = ({ hardware, loaded, ...models }: MachineResource): string => {

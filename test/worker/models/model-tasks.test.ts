@@ -1,6 +1,8 @@
 // How a worker runs its model tasks and reports on them, and what it tells of its machine.
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import * as z from "zod";
+import { machineFields } from "../../../contract/fleet/machine.ts";
 import { type ModelTaskResource, presentTask } from "../../../contract/fleet/model-task.ts";
 import { newModelTask } from "../../../domain/fleet/model-task.ts";
 import { Machine } from "../../../worker/models/machine.ts";
@@ -221,5 +223,24 @@ describe("a worker's machine", () => {
     await machine.look();
     expect(onChange).toHaveBeenCalledTimes(3);
     expect(machine.facts).toMatchObject({ loaded: [], can: CAN });
+  });
+
+  test("is told without what no report can have, whatever its runtime and its tools say", async () => {
+    const { machine, state } = machineWith(true);
+    const loaded = [
+      { model: "a" },
+      { model: "b", vram_mb: 1e302 },
+      { model: "c", expires_at: "+275760-09-13T00:00:00Z" },
+    ];
+    const on_disk = [
+      { model: "a", bytes: 1 },
+      { model: "b", bytes: 1e20 },
+    ];
+    state.facts = { ...FACTS, loaded, on_disk, max_loaded: 0 };
+    state.usedMb = 1e12;
+    await machine.look();
+    const known = { loaded: [{ model: "a" }], on_disk: [{ model: "a", bytes: 1 }] };
+    expect(machine.facts).toEqual({ hardware: null, max_loaded: null, can: CAN, ...known });
+    expect(z.object(machineFields).safeParse(machine.facts).success).toBe(true);
   });
 });
