@@ -125,6 +125,7 @@ const FINISH: Readonly<Record<string, string>> = {
   end_turn: "stop",
   stop_sequence: "stop",
   max_tokens: "length",
+  model_context_window_exceeded: "length",
   tool_use: "tool_calls",
   refusal: "content_filter",
 };
@@ -138,7 +139,8 @@ const completionOf = (message: unknown): JsonObject => {
     .map(({ id, name, input }) => ({
       id,
       type: "function",
-      function: { name, arguments: JSON.stringify(input ?? {}) },
+      // Of a call that was cut, the text that there is.
+      function: { name, arguments: typeof input === "string" ? input : JSON.stringify(input ?? {}) },
     }));
   const finish_reason = entryOf(FINISH, String(reason)) ?? "stop";
   const said = { role: "assistant", content: text, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
