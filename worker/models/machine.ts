@@ -1,7 +1,6 @@
 // What presence reports say of the machine: looked at with each heartbeat, and told at once when something changed that
 // an operator or the router would notice.
 
-import type * as z from "zod";
 import { loadedModel, type MachineResource, machineFields, modelOnDisk } from "../../contract/fleet/machine.ts";
 import { MAX_RUNTIME_MODELS } from "../../contract/words/values.ts";
 import { hardwareReader } from "./hardware.ts";
@@ -68,7 +67,7 @@ export class Machine {
 }
 
 const isOne =
-  (schema: z.ZodType) =>
+  (schema: { safeParse: (told: unknown) => { success: boolean } }) =>
   (told: unknown): boolean =>
     schema.safeParse(told).success;
 
