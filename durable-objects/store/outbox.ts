@@ -6,7 +6,7 @@ import type { AuditEntry, JobEvent } from "../../domain/words/event.ts";
 import type { Journal } from "./journal.ts";
 import { RecentRows } from "./recent-rows.ts";
 import type { SettingsTable, TenantIdentity } from "./settings.ts";
-import { first, type Sql, scalar } from "./sql.ts";
+import { cells, first, type Sql, scalar } from "./sql.ts";
 
 /** An event, with the version of the job that it made: (job, version) is its key in history. */
 export interface VersionedEvent extends JobEvent {
@@ -177,6 +177,12 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
 
     /** The rows after one, up to the first that is not in memory. */
     recentAfter: (seq: number): OutboxRow[] => recent.after(seq),
+
+    /** Looks through all rows. */
+    lateCosts: (): LateCost[] =>
+      cells(sql, `SELECT body FROM outbox WHERE body LIKE '%"lateCosts":[{%' ORDER BY seq`).flatMap(
+        (body) => readEntries(body).lateCosts ?? [],
+      ),
 
     oldestAt: (): number | null => scalar(sql, "SELECT at FROM outbox WHERE seq > ? ORDER BY seq LIMIT 1", drained()),
 

@@ -4,6 +4,7 @@ import { MAX_VALUES } from "../../domain/insight/latency.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_CONVERSATIONS } from "./affinity.ts";
 import { MAX_TALLIES } from "./counters.ts";
+import { MAX_LATE_COSTS } from "./late-costs.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
   {
@@ -17,6 +18,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "the one that was used longest ago: its next turn finds a cold cache" },
     freedBy: "ten minutes without a turn",
     provenBy: ["test/tenant/memory-bounds.test.ts", "keeps ten thousand"],
+  },
+  {
+    what: "costs of jobs that have left, told since",
+    holds: ["memory.lateCosts", "durable-objects/turn/late-costs.ts#told"],
+    grownBy: "worker",
+    countedBy: "durable-objects/turn/late-costs.ts",
+    bound: MAX_LATE_COSTS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { drops: "the one that was told first: history has had it for long, or has it with the next load" },
+    freedBy: "nothing but that",
+    provenBy: ["test/tenant/memory-bounds.test.ts", "are a thousand"],
   },
   {
     what: "pairs of provider and model with counts of their own",

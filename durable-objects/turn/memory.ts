@@ -26,6 +26,7 @@ import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
 import { Affinity } from "./affinity.ts";
 import type { Counters } from "./counters.ts";
 import { weightOf } from "./flow-turns.ts";
+import { LateCosts } from "./late-costs.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { isUsable } from "./usable-key.ts";
 
@@ -61,6 +62,7 @@ export interface Memory {
   absence: Absence | null;
   /** The worker of each conversation's previous turn. */
   readonly affinity: Affinity;
+  readonly lateCosts: LateCosts;
   /** When a provider is asked again whether the coordinator can call it. */
   readonly edgeAskAt: Map<string, number>;
   /** By provider, the last UTC day on which a fallback of the coordinator took over. */
@@ -271,6 +273,7 @@ export const loadMemory = (
     counters,
     absence: store.settings.absence(),
     affinity: new Affinity(),
+    lateCosts: new LateCosts(store.outbox.lateCosts),
     edgeAskAt: new Map(troubled.map(({ worker }) => [worker.provider, nowAt])),
     overflowDays: store.settings.overflowDays(),
     edgeLookAt: config.edgeAfterMs.size > 0 ? nowAt : Number.POSITIVE_INFINITY,

@@ -272,6 +272,7 @@ export class Turn {
   /** Of a job that has left. */
   recordLateCost(cost: Correction): void {
     this.#outbox.addLateCost({ ...cost, toldAt: this.nowAt });
+    this.memory.lateCosts.note(cost);
   }
 
   recordRun(run: ScheduleRun): void {

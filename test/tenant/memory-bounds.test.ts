@@ -9,6 +9,8 @@ import {
 import type { TenantSocket } from "../../durable-objects/sockets/tenant-socket.ts";
 import { Recent } from "../../durable-objects/store/recent.ts";
 import { Affinity, MAX_CONVERSATIONS } from "../../durable-objects/turn/affinity.ts";
+import { LateCosts, MAX_LATE_COSTS } from "../../durable-objects/turn/late-costs.ts";
+import { pendingJob } from "../domain/job/sample-jobs.ts";
 
 describe("the workers of conversations", () => {
   it("keeps ten thousand; one more makes the one that was used longest ago go elsewhere", () => {
@@ -18,6 +20,35 @@ describe("the workers of conversations", () => {
     affinity.note("one more", "w", MAX_CONVERSATIONS);
     const workers = ["s0", "s1", "s2", "one more"].map((session) => affinity.workerOf(session, MAX_CONVERSATIONS));
     expect(workers).toEqual(["w", null, "w", "w"]);
+  });
+});
+
+describe("costs of jobs that have left, told since", () => {
+  const told = (job: number, lease = 1) => ({
+    ...{ jobId: `job-${job}`, lease, nanoUsd: 5, source: "reported", price: null },
+    ...{ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 },
+  });
+  const costOf = (costs: LateCosts, job: number) =>
+    costs.shownOn({ ...pendingJob(), id: `job-${job}`, lease: 1, costNanoUsd: 2 }).costNanoUsd;
+
+  it("are a thousand; one more makes the one that was told first go", () => {
+    const costs = new LateCosts(() => []);
+    for (let job = 0; job < MAX_LATE_COSTS; job += 1) costs.note(told(job));
+    costs.note(told(0));
+    costs.note(told(MAX_LATE_COSTS));
+    expect([0, 1, 2, MAX_LATE_COSTS].map((job) => costOf(costs, job))).toEqual([5, 2, 5, 5]);
+  });
+
+  it("are also those that were stored before the object's memory was lost", () => {
+    const costs = new LateCosts(() => [told(0), { ...told(1), nanoUsd: 3 }]);
+    costs.note(told(1));
+    expect([0, 1, 2].map((job) => costOf(costs, job))).toEqual([5, 5, 2]);
+  });
+
+  it("are those of one attempt", () => {
+    const costs = new LateCosts(() => []);
+    costs.note(told(0, 2));
+    expect(costOf(costs, 0)).toBe(2);
   });
 });
 

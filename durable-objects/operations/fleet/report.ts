@@ -20,7 +20,7 @@ import { nextChoice } from "../../placing/next-choice.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { waitingReason } from "../../placing/waiting-reason.ts";
 import { settleUse } from "../../steps/demand.ts";
-import { findJob, type JobCommand } from "../../steps/find-job.ts";
+import { broughtOf, findJob, type JobCommand } from "../../steps/find-job.ts";
 import { correctCharge } from "../../steps/flow.ts";
 import { type ResultElsewhere, storedResult } from "../../steps/job-files.ts";
 import { holdLines, lineWaitMs, noteAnsweredLine } from "../../steps/line-backoff.ts";
@@ -38,8 +38,8 @@ export interface LeaseReport extends JobCommand {
 }
 
 export const present = (turn: Turn, request: LeaseReport, job: Job): JobResource => {
-  const { archived } = request;
-  if (archived !== undefined && archived.job === job) return presentJob(job, archived, archived.result);
+  const brought = broughtOf(turn, request);
+  if (brought !== undefined) return presentJob(job, brought, brought.result);
   const payload = turn.store.payloads.find(job.id);
   return presentJob(job, payload, turn.store.payloads.findResult(job.id), waitingReason(turn, job));
 };

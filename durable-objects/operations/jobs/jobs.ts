@@ -17,7 +17,7 @@ import { refuseBacklog, refuseGroups, refuseNewGroups, refuseWaiting } from "../
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { delayReason, pendingReason, waitingReason } from "../../placing/waiting-reason.ts";
 import { reserveAgain } from "../../steps/demand.ts";
-import { findJob, type JobCommand } from "../../steps/find-job.ts";
+import { broughtOf, findJob, type JobCommand } from "../../steps/find-job.ts";
 import { inFlow } from "../../steps/flow.ts";
 import {
   type Idempotency,
@@ -146,9 +146,10 @@ export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Ref
   if (!found.ok) return found;
   const allowed = allowReading(turn, found.value);
   if (!allowed.ok) return allowed;
-  const { archived } = request;
-  if (archived?.job !== found.value) return ok(presentOpenJob(turn, found.value));
-  return ok(presentJob(archived.job, archived, archived.result));
+  const brought = broughtOf(turn, request);
+  return ok(
+    brought === undefined ? presentOpenJob(turn, found.value) : presentJob(found.value, brought, brought.result),
+  );
 };
 
 const LEFT_OUT = { prompt: "", input: null };
@@ -162,9 +163,8 @@ export const presentOpenJobs = (turn: Turn, request: { ids: readonly string[] })
 
 /** Stores the outcome of a command; a job that had left comes back with its payload. */
 const recordCommand = (turn: Turn, command: JobCommand, before: Job, decision: Decision): JobResource => {
-  const { archived } = command;
-  const isBack = archived !== undefined && archived.job === before;
-  const payload = isBack ? { payload: { prompt: archived.prompt, input: archived.input } } : {};
+  const brought = broughtOf(turn, command);
+  const payload = brought && { payload: { prompt: brought.prompt, input: brought.input } };
   turn.record(before, { ...decision, ...payload });
   return presentOpenJob(turn, decision.job);
 };
@@ -216,10 +216,10 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
 };
 
 /** Every ordinary job begins with a prompt. One that was changed after retention is here, or in history, with an empty one. */
-const isWithoutTexts = ({ store }: Turn, { archived }: JobCommand, { id, api }: Job): boolean => {
-  const isHere = store.jobs.find(id) !== null;
-  if (!isHere && archived?.isWithoutTexts === true) return true;
-  return api === null && (isHere ? store.payloads.findStart(id, 1) : archived)?.prompt === "";
+const isWithoutTexts = (turn: Turn, command: JobCommand, { id, api }: Job): boolean => {
+  const brought = broughtOf(turn, command);
+  if (brought?.isWithoutTexts === true) return true;
+  return api === null && (brought ?? turn.store.payloads.findStart(id, 1))?.prompt === "";
 };
 
 const isStuck = (turn: Turn, job: Job): boolean => {
