@@ -4,13 +4,14 @@
 // no such model ──▶ another worker that may have it, at no cost ──▶ failed
 // rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed; a line of a batch waits on
 // retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
+// where the runtime asks for a longer wait than a front-door client waits for a worker ──▶ next of the chain ──▶ failed
 // any other, and every failure after the client got output ──▶ failed
 
 import { isModelMissing } from "../fleet/missing-model.ts";
 import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
-import { type Decision, type Job, type JobError, jobEvent } from "./job.ts";
+import { type Decision, isWaitedFor, type Job, type JobError, jobEvent } from "./job.ts";
 import {
   asRunning,
   avoidingThis,
@@ -78,11 +79,14 @@ export const failJob = (
   if (lacksModel(job, report.error) && policy.isModelElsewhere) return withoutBackoff(passedOn(running, report, nowAt));
   if (isRateLimited(report.error)) return ok(rateLimited(running, report, policy, nowAt));
   const { retryable } = report.error;
-  const mayRetry = retryable && running.attempts < policy.maxAttempts && !isSaidAgain(job, report.error);
+  const isWorthIt = !isSaidAgain(job, report.error) && !outlastsClient(job, report);
+  const mayRetry = retryable && running.attempts < policy.maxAttempts && isWorthIt;
   if ((retryable || isQuota(report.error)) && mayFallBack(running, policy, mayRetry))
     return withoutBackoff(fellBack(running, report, policy, nowAt));
   return withoutBackoff(
-    mayRetry ? retried(running, report, policy, nowAt) : failed(running, report, report.error, nowAt),
+    mayRetry
+      ? retried(running, report, policy, nowAt)
+      : failed(tellingWhen(running, report), report, report.error, nowAt),
   );
 };
 
@@ -91,6 +95,10 @@ const withoutBackoff = (decision: Decision): Result<Failure, Refusal> => ok({ ..
 /** A front-door request that fails twice in the same words is a request that no runtime can serve. */
 const isSaidAgain = ({ api, error }: Job, said: JobError): boolean =>
   api !== null && said.status !== undefined && error?.status === said.status && error.message === said.message;
+
+/** The runtime asks for a longer wait than its client waits for a worker: that hears when to come again. */
+const outlastsClient = ({ frontDoor }: Job, { retryAfterMs }: FailureReport): boolean =>
+  frontDoor !== null && isWaitedFor({ frontDoor }) && (retryAfterMs ?? 0) > frontDoor.queueMs;
 
 /** The runtime answered that it does not have the model that the job names. */
 export const lacksModel = ({ model }: Pick<Job, "model">, error: JobError): boolean =>
@@ -161,7 +169,7 @@ const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, now
   const error = rateLimitOf(job, report.error);
   const delayMs = rateLimitWaitMs(job, report, policy);
   const backoffUntilAt = delayMs === null ? null : nowAt + delayMs;
-  const isSpent = limit === null || job.rateLimitRetries >= limit.maxRetries;
+  const isSpent = limit === null || job.rateLimitRetries >= limit.maxRetries || outlastsClient(job, report);
   if (isSpent && mayFallBack(job, policy, false)) return { ...fellBack(job, report, policy, nowAt), backoffUntilAt };
   if (delayMs === null || (isSpent && lineWaitMs === null))
     return { ...failed(tellingWhen(job, report), report, error, nowAt), backoffUntilAt };

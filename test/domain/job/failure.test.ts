@@ -51,6 +51,33 @@ describe("a front-door request that fails", () => {
   });
 });
 
+describe("a runtime that asks for a longer wait than a client waits for a worker", () => {
+  const QUEUE_MS = 30_000;
+  const facts = { session: null, headers: {}, queueMs: QUEUE_MS, isBodyHeld: false, isSessionHit: null };
+  const waited = runningJob({ api: "chat/completions", frontDoor: facts });
+  const unwaited = runningJob({ api: "responses", frontDoor: { ...facts, isBackground: true } });
+  const unavailable = { code: "unavailable", message: "down for the night", status: 503, retryable: true };
+  const told = (job: Job, ms: number, error: Partial<JobError>, policy: Partial<FailurePolicy> = {}): Job => {
+    const { rateLimit } = { rateLimit: RATE_LIMIT, ...policy };
+    return decided(failJob(job, job.lease, failure(error, ms), { ...NO_POLICY, ...policy, rateLimit }, NOON)).job;
+  };
+
+  test.each([
+    ["is unavailable", unavailable],
+    ["limits its rate", RATE_LIMITED],
+  ])("and %s fails the request at once, with when to come again", (_, error) => {
+    const failed = told(waited, QUEUE_MS + 1, error);
+    expect(failed).toMatchObject({ status: "failed", error, frontDoor: { retryAfterMs: QUEUE_MS + 1 } });
+    expect(told(waited, QUEUE_MS, error)).toMatchObject({ status: "pending", readyAt: NOON + QUEUE_MS });
+    expect(told(waited, QUEUE_MS + 1, error, { fallbackProviders: ["b"] }).status).toBe("pending");
+  });
+
+  test("is waited for where no client is", () => {
+    for (const job of [unwaited, runningJob()])
+      expect(told(job, QUEUE_MS + 1, unavailable)).toMatchObject({ status: "pending", readyAt: NOON + QUEUE_MS + 1 });
+  });
+});
+
 describe("a runtime that does not have the model", () => {
   const MISSING = { code: "not_found_error", message: "model 'm' not found", status: 404 };
   const answered = (policy: Partial<FailurePolicy>, error = MISSING, model: string | null = "m") => {

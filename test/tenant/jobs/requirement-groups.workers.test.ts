@@ -22,7 +22,7 @@ it("takes 10,000 groups of requirements and no more; those that wait may grow, a
   await present("once", { models: ["tried-once"], apis: ["embeddings"] });
   const answer = world.post("/v1/embeddings", { model: "tried-once", input: "x" });
   const [tried] = (await world.ok("POST", "/api/workers/once/claim?wait=5", {})).jobs;
-  const error = { code: "overloaded", message: "m", retryable: true, retry_after_seconds: 3_600 };
+  const error = { code: "overloaded", message: "m", retryable: true, retry_after_seconds: 30 };
   await world.ok("POST", `/api/jobs/${tried.id}/fail`, { lease: tried.lease, error });
   const first = await create({ tags: ["gpu", "only-0"] });
   const refused = await world.post("/api/jobs", { prompt: "x", tags: ["one-more"] });
