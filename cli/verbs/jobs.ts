@@ -72,7 +72,7 @@ const showJob = ({ output }: Context, job: JobResource): void =>
     ["created", when(job.created_at)],
     ["started", when(job.started_at)],
     ["finished", when(job.finished_at)],
-    ["cost", job.cost_usd === null ? null : `$${exactUsd(job.cost_usd)}`],
+    ["cost", job.cost_usd == null ? null : `$${exactUsd(job.cost_usd)}`],
     ["prompt", job.prompt],
     ["error", job.error === null ? null : errorOf(job.error)],
     ["result", textOf(job.result)],
