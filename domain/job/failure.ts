@@ -11,7 +11,7 @@ import { isModelMissing } from "../fleet/missing-model.ts";
 import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
-import { type Decision, isWaitedFor, type Job, type JobError, jobEvent } from "./job.ts";
+import { type Decision, type Job, type JobError, jobEvent } from "./job.ts";
 import {
   asRunning,
   avoidingThis,
@@ -22,7 +22,7 @@ import {
   type Spent,
   unchanged,
 } from "./lease-fence.ts";
-import { requeueJob } from "./queue-place.ts";
+import { queueEndOf, requeueJob } from "./queue-place.ts";
 
 /** A provider's rate limit, in the specification's words. */
 export const RATE_LIMIT_ERROR: JobError = {
@@ -79,7 +79,7 @@ export const failJob = (
   if (lacksModel(job, report.error) && policy.isModelElsewhere) return withoutBackoff(passedOn(running, report, nowAt));
   if (isRateLimited(report.error)) return ok(rateLimited(running, report, policy, nowAt));
   const { retryable } = report.error;
-  const isWorthIt = !isSaidAgain(job, report.error) && !outlastsClient(job, report);
+  const isWorthIt = !isSaidAgain(job, report.error) && !outlastsClient(job, report, nowAt);
   const mayRetry = retryable && running.attempts < policy.maxAttempts && isWorthIt;
   if ((retryable || isQuota(report.error)) && mayFallBack(running, policy, mayRetry))
     return withoutBackoff(fellBack(running, report, policy, nowAt));
@@ -97,8 +97,10 @@ const isSaidAgain = ({ api, error }: Job, said: JobError): boolean =>
   api !== null && said.status !== undefined && error?.status === said.status && error.message === said.message;
 
 /** The runtime asks for a longer wait than its client waits for a worker: that hears when to come again. */
-const outlastsClient = ({ frontDoor }: Job, { retryAfterMs }: FailureReport): boolean =>
-  frontDoor !== null && isWaitedFor({ frontDoor }) && (retryAfterMs ?? 0) > frontDoor.queueMs;
+const outlastsClient = ({ frontDoor }: Job, { retryAfterMs }: FailureReport, nowAt: number): boolean => {
+  const givesUpAt = queueEndOf(frontDoor, nowAt);
+  return givesUpAt !== null && nowAt + (retryAfterMs ?? 0) > givesUpAt;
+};
 
 /** The runtime answered that it does not have the model that the job names. */
 export const lacksModel = ({ model }: Pick<Job, "model">, error: JobError): boolean =>
@@ -169,7 +171,7 @@ const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, now
   const error = rateLimitOf(job, report.error);
   const delayMs = rateLimitWaitMs(job, report, policy);
   const backoffUntilAt = delayMs === null ? null : nowAt + delayMs;
-  const isSpent = limit === null || job.rateLimitRetries >= limit.maxRetries || outlastsClient(job, report);
+  const isSpent = limit === null || job.rateLimitRetries >= limit.maxRetries || outlastsClient(job, report, nowAt);
   if (isSpent && mayFallBack(job, policy, false)) return { ...fellBack(job, report, policy, nowAt), backoffUntilAt };
   if (delayMs === null || (isSpent && lineWaitMs === null))
     return { ...failed(tellingWhen(job, report), report, error, nowAt), backoffUntilAt };

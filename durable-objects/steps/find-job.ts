@@ -20,7 +20,7 @@ export interface JobCommand {
 
 /** What came of a job that the object does not have. */
 export const broughtOf = (turn: Turn, { id, archived }: JobCommand): Brought | undefined =>
-  turn.store.jobs.find(id) === null ? archived : undefined;
+  archived !== undefined && turn.store.jobs.find(id) === null ? archived : undefined;
 
 export const findJob = (turn: Turn, { id, archived }: JobCommand): Result<Job, Refusal> => {
   const own = turn.store.jobs.find(id);
