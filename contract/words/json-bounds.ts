@@ -27,6 +27,7 @@ const HASH_BITS = 18;
 export const LONG_JSON_CHARS = 65_536;
 
 const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = JSON_MARKS;
+
 /** What is too much in a JSON text, as the end of a sentence about it; null if nothing is. */
 export type JsonExcess = string | null;
 
