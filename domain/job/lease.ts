@@ -70,12 +70,6 @@ const startedBy = (job: Job, progress: Json | undefined, nowAt: number): Decisio
   return { job: next, events: [jobEvent(next, "job.started", nowAt)] };
 };
 
-/** The worker reports that it has an assigned job: the lease lasts as long as it does. */
-export const keepLease = (job: Job, storeAfterMs: number, nowAt: number): Decision => {
-  const keptAt = job.heartbeatAt ?? job.assignedAt ?? nowAt;
-  return nowAt - keptAt < storeAfterMs ? unchanged(job) : { job: { ...job, heartbeatAt: nowAt }, events: [] };
-};
-
 /** Heard of in the future, as the clock was set back: the attempt counts from now, and history hears of its other start. */
 export const heardAgain = (job: Job, nowAt: number): Decision => {
   if (job.startedAt === null || job.startedAt <= nowAt) return { job: { ...job, heartbeatAt: nowAt }, events: [] };

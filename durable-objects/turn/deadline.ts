@@ -27,7 +27,7 @@ export const dueAtOf = (job: Job, memory: Memory): number | null => {
 const runningDueAt = (job: Job, memory: Memory): number | null =>
   earliest([staleAtOf(job, memory), timeoutAtOf(job, memory.config), firstTokenDueAt(job, memory.config)]);
 
-/** When an unstarted lease ends. A worker that reports having the job keeps it. */
+/** When an unstarted lease ends. `heartbeatAt` is set only where the clock was set back. */
 const expiresAtOf = ({ assignedAt, heartbeatAt }: Job, { jobs }: Config): number | null =>
   assignedAt === null ? null : (heartbeatAt ?? assignedAt) + jobs.acceptWithinMs;
 

@@ -15,7 +15,7 @@ import {
   registerWorker,
   type Worker,
 } from "../../../domain/fleet/worker.ts";
-import { heartbeatJob, keepLease, loseJob } from "../../../domain/job/lease.ts";
+import { heartbeatJob, loseJob } from "../../../domain/job/lease.ts";
 import { epochOfNewWorker, isHaltedBy } from "../../../domain/killswitch.ts";
 import { PERSON_PREFIX } from "../../../domain/words/event.ts";
 import { invalid, type Refusal } from "../../../domain/words/refusal.ts";
@@ -215,15 +215,15 @@ const reconcileJobs = (turn: Turn, instance: string, reported: readonly string[]
   const load = turn.memory.fleet.get(instance)?.load;
   for (const job of turn.store.jobs.leasedBy(instance, load)) {
     held.add(job.id);
-    if (job.status === "running" && !named.has(job.id)) {
+    // To list an unstarted one is no start: it goes to the next worker in time.
+    if (job.status !== "running") continue;
+    if (!named.has(job.id)) {
       turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
-    } else if (job.status === "running") {
-      turn.noteBeat(job);
-      const beat = heartbeatJob(job, job.lease, undefined, storeAfterMs, turn.nowAt);
-      if (beat.ok) turn.record(job, beat.value);
-    } else if (named.has(job.id)) {
-      turn.record(job, keepLease(job, storeBeatAfterMs(config.jobs.acceptWithinMs), turn.nowAt));
+      continue;
     }
+    turn.noteBeat(job);
+    const beat = heartbeatJob(job, job.lease, undefined, storeAfterMs, turn.nowAt);
+    if (beat.ok) turn.record(job, beat.value);
   }
   return reported.filter((id) => !held.has(id));
 };

@@ -9,7 +9,6 @@ import {
   failBegunAnswer,
   haltJob,
   heartbeatJob,
-  keepLease,
   loseJob,
   reapJob,
   releaseJob,
@@ -166,14 +165,6 @@ describe("a heartbeat", () => {
       heartbeatAt: LATER,
       progress: { step: 1 },
     });
-  });
-
-  test("of a worker that has a job and has not started it keeps the lease, and is no start", () => {
-    const kept = keepLease(assignedJob(), BEAT_STORED_MS, LATER);
-    expect(kept).toMatchObject({ job: { status: "assigned", attempts: 0, heartbeatAt: LATER }, events: [] });
-    const again = (afterMs: number) => keepLease(kept.job, BEAT_STORED_MS, LATER + afterMs).job.heartbeatAt;
-    expect([again(BEAT_STORED_MS - 1), again(BEAT_STORED_MS)]).toEqual([LATER, LATER + BEAT_STORED_MS]);
-    expect(keepLease(kept.job, BEAT_STORED_MS, LATER + 1).job).toBe(kept.job);
   });
 });
 

@@ -21,7 +21,6 @@ import {
   haltJob,
   heardAgain,
   heartbeatJob,
-  keepLease,
   loseJob,
   reapJob,
   recordFirstToken,
@@ -176,7 +175,6 @@ const COMMANDS = {
   addOutput: { "add an output": reported((job, lease, nowAt) => addOutput(job, lease, OUTPUT, nowAt)) },
   failForFile: { "a file is gone": swept(waitsInQueue, (job, nowAt) => failForFile(job, "file-1", nowAt)) },
   failStream: { "stream lost": swept(isOpen, (job, nowAt) => failStream(job, nowAt)) },
-  keepLease: { "keep the lease": swept(waitsForStart, (job, nowAt) => keepLease(job, 1, nowAt)) },
 } satisfies Record<Rule, Record<string, Command>>;
 
 type CommandName = { [Name in Rule]: keyof (typeof COMMANDS)[Name] }[Rule];
@@ -230,7 +228,6 @@ const TABLE: Record<CommandName, string> = {
   "add an output": "             lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  same",
   "a file is gone": "            failed     -          -         -          -             -          -           -",
   "stream lost": "               failed     failed     failed    failed     -             -          -           -",
-  "keep the lease": "            -          -          kept      -          -             -          -           same",
 };
 
 const names = Object.keys(TABLE) as CommandName[];

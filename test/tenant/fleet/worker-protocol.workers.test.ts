@@ -188,6 +188,20 @@ describe("a lease", () => {
     await expect.poll(async () => (await read(id)).assigned_worker).toBe("w2");
     expect(await read(id)).toMatchObject({ lease: 2, attempts: 0 });
   });
+
+  it("moves on also from a worker that says all the time that it has the job", async () => {
+    await world.ok("PUT", "/config", { jobs: { accept_within_seconds: 1 } });
+    await present("w1");
+    const { id } = await create();
+    await present("w2");
+    const workerOfIt = async () => {
+      await present("w1", { jobs: [id] });
+      return (await read(id)).assigned_worker;
+    };
+    await expect.poll(workerOfIt).toBe("w2");
+    expect(await present("w1", { jobs: [id] })).toMatchObject({ halted: [id], jobs: [] });
+    expect(await read(id)).toMatchObject({ lease: 2, attempts: 0 });
+  });
 });
 
 describe("a result with a claim", () => {
