@@ -145,6 +145,7 @@ export class JobRunner {
         onProgress: (progress) => this.#progress(held, progress),
         onFirstToken: () => stream !== null && this.#noteFirstToken(held),
         emit: (events) => stream?.write(events),
+        startTold: () => reports.startTold(job.id),
       },
       halt.signal,
     );

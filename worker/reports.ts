@@ -30,6 +30,11 @@ export class Reports {
     this.#session?.send(report);
   }
 
+  /** See `Session`; undefined where nothing is held back. */
+  startTold(jobId: string): Promise<void> | undefined {
+    return this.#session?.startTold?.(jobId);
+  }
+
   /** Sent once and not kept: a presence report, which the next one replaces. */
   send(message: WorkerMessage): void {
     this.#session?.send(message);

@@ -58,6 +58,7 @@ export type RunSettings = Transfers & {
   /** Called once, after the first event with content: telling the coordinator must not hold that up. */
   onFirstToken: () => void;
   emit: RunOptions["emit"];
+  startTold?: RunOptions["startTold"];
 };
 
 const MAX_MODEL_CHARS = 256;
@@ -113,8 +114,17 @@ const attempt = async (
   settings: RunSettings,
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; timing: Timing }> => {
-  const { configuredModel, offeredModels, timeoutSeconds, storeResult, openFile, onProgress, onFirstToken, emit } =
-    settings;
+  const {
+    configuredModel,
+    offeredModels,
+    timeoutSeconds,
+    storeResult,
+    openFile,
+    onProgress,
+    onFirstToken,
+    emit,
+    startTold,
+  } = settings;
   const isHere = job.input !== null || job.input_url === undefined;
   const loaded = isHere ? { ok: true as const, input: job.input } : await settings.loadInput(job, signal);
   if (!loaded.ok) return { outcome: loaded, timing: {} };
@@ -127,6 +137,7 @@ const attempt = async (
     offeredModels,
     signal,
     traceparent: job.traceparent ?? null,
+    startTold,
     onProgress,
     ...(storeResult && {
       isPassedOn: isPassedOn(job),

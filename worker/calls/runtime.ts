@@ -44,6 +44,8 @@ export type RunOptions = {
   signal: AbortSignal;
   /** W3C Trace Context of the job, for runtimes that trace; null if it has none. */
   traceparent?: string | null;
+  /** Sends the job's start, where the connection holds it back, and resolves when it is answered. */
+  startTold?: (() => Promise<void> | undefined) | undefined;
   /** May be called at any rate; the listener limits it. */
   onProgress: (progress: Progress) => void;
   /**

@@ -76,7 +76,8 @@ export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
       try {
         // What waits to be sent goes first: a function may block the process at once, or end it, and a job whose start
         // nobody was told of would be given again and again at no cost of an attempt.
-        await tickEnd();
+        await (options.startTold?.() ?? tickEnd());
+        if (options.signal.aborted) return failed(GONE);
         return await runHandler(given, { ...task, job }, options);
       } finally {
         clearTimeout(timer);

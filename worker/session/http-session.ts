@@ -152,6 +152,11 @@ class HttpSession implements Session {
     this.#enqueue(start.message);
   }
 
+  startTold(jobId: string): Promise<void> | undefined {
+    this.#start(jobId);
+    return this.#lanes.get(jobId);
+  }
+
   /** Before other messages of a job its start must be sent; a result replaces the start. */
   #settleStart(message: Sendable): void {
     if (!("job_id" in message)) return;

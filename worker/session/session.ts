@@ -17,6 +17,8 @@ export type Session = {
   ping: (answerWithinMs: number) => void;
   /** The number of free slots changed; the HTTP session claims jobs for them. */
   slotsChanged: () => void;
+  /** Sends the start of a job, if it is held back, and resolves when it is answered. A socket holds nothing back. */
+  startTold?: (jobId: string) => Promise<void> | undefined;
   /** Sends what is queued, then closes. `ended` resolves. */
   close: () => void;
   ended: Promise<Ending>;

@@ -221,13 +221,17 @@ const inProcess = (handler: string) => {
   });
 };
 
-test("a job whose handler blocks its process at once has started all the same", async () => {
-  const child = inProcess("() => { for (;;); }");
-  onTestFinished(() => void child.kill("SIGKILL"));
-  await coordinator.waitFor("presence");
-  assign("hi");
-  expect(await coordinator.waitFor("job.started")).toMatchObject({ job_id: "hi" });
-});
+test.each([true, false])(
+  "a job whose handler blocks its process at once has started all the same, socket: %s",
+  async (allowsSocket) => {
+    coordinator.allowsSocket = allowsSocket;
+    const child = inProcess("() => { for (;;); }");
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await coordinator.waitFor("presence");
+    assign("hi");
+    expect(await coordinator.waitFor("job.started")).toMatchObject({ job_id: "hi" });
+  },
+);
 
 test("SIGTERM lets the running job end, and the process ends with 0", async () => {
   const child = inProcess(`() => new Promise((resolve) => setTimeout(resolve, 500, "done"))`);

@@ -35,6 +35,20 @@ test("the start of a job's next lease is told, although that of the one before i
   expect(coordinator.received.map((message) => "lease" in message && message.lease)).toEqual([1, 2]);
 });
 
+test("a start that is waited for is told at once, and answered by then", async () => {
+  await open();
+  const release = coordinator.holdBack("/api/jobs/a/start");
+  session.send({ type: "job.started", id: "told", job_id: "a", lease: 1 });
+  const told = session.startTold?.("a");
+  await coordinator.until(() => coordinator.requests.includes("/api/jobs/a/start"));
+  const answer = { type: "ack", id: "told", ok: true };
+  expect(heard).not.toContainEqual(answer);
+  release();
+  await told;
+  expect(heard).toContainEqual(answer);
+  expect(await session.startTold?.("b")).toBe(undefined);
+});
+
 test("the result of an earlier lease does not stand for the start of the next one", async () => {
   await open();
   session.send({ type: "job.started", id: "2", job_id: "a", lease: 2 });
