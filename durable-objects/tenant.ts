@@ -28,8 +28,6 @@ import { forgetFile, type ReadableFile, readFile } from "./operations/files/file
 import { learnCatalog, noteEdgeTrouble } from "./operations/fleet/edge-workers.ts";
 import { announceOutput, finishOutput } from "./operations/fleet/outputs.ts";
 import { leftToOthers, reportFirstToken } from "./operations/fleet/report.ts";
-import type { Asking, DoorAnswer } from "./operations/front-door/ask.ts";
-import type { AskWait, Followed } from "./operations/front-door/follow.ts";
 import {
   type AttemptEnd,
   abandon,
@@ -51,7 +49,7 @@ import { openStore } from "./store/open.ts";
 import { nextWakeAt, readTimetable } from "./sweep/sweep.ts";
 import type { TenantEnv } from "./tenant-env.ts";
 import { makeParts, type TenantParts } from "./tenant-parts.ts";
-import type { WatchRequest } from "./waits/job-waits.ts";
+import type { JobWaits } from "./waits/job-waits.ts";
 
 /** After a failed sweep the alarm fires again after this time. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
@@ -219,28 +217,35 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     );
   }
 
-  /** A claim that waits for a job for up to `waitMs`. */
+  /** A claim that waits for a job for up to `waitMs`. `caller`: its name, if it may leave (`leaveWait`). */
   async claimWaiting(
     credential: Credential,
     request: { instance: string; max: number },
     waitMs: number,
+    caller?: string,
   ): Promise<Result<ClaimAnswer, Refusal>> {
     const claim = (isWaiting: boolean) =>
       this.call(isWaiting ? credential : counted(credential), "claim", { ...request, isWaiting });
-    return this.#parts.claims.claim(request.instance, waitMs, claim);
+    return this.#parts.claims.claim(request.instance, waitMs, claim, caller);
   }
 
   /** Answers that wait for a job (`job-waits.ts`). */
-  async waitForJob(credential: Credential, id: string, waitMs: number): Promise<Result<null, Refusal>> {
-    return this.#parts.jobWaits.end(credential, id, waitMs);
+  waitForJob(...asked: Parameters<JobWaits["end"]>): ReturnType<JobWaits["end"]> {
+    return this.#parts.jobWaits.end(...asked);
   }
 
-  async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<DoorAnswer, Refusal>> {
-    return this.#parts.jobWaits.ask(credential, request, wait);
+  ask(...asked: Parameters<JobWaits["ask"]>): ReturnType<JobWaits["ask"]> {
+    return this.#parts.jobWaits.ask(...asked);
   }
 
-  async watch(credential: Credential, request: WatchRequest, waitMs: number): Promise<Result<Followed, Refusal>> {
-    return this.#parts.jobWaits.watch(credential, request, waitMs);
+  watch(...asked: Parameters<JobWaits["watch"]>): ReturnType<JobWaits["watch"]> {
+    return this.#parts.jobWaits.watch(...asked);
+  }
+
+  /** The caller of one of these waits has left. */
+  async leaveWait(caller: string): Promise<Result<null, Refusal>> {
+    this.#parts.waiters.leave(caller);
+    return ok(null);
   }
 
   /** What relays report and ask (`StreamOwner`). */

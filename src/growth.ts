@@ -27,7 +27,12 @@ const shareRows = (lane: Lane, kind: keyof typeof OF): GrowthRow[] => {
   const base = {
     holds:
       lane === "waiting"
-        ? [...HELD, "durable-objects/waits/waiters.ts#byKey", "durable-objects/history/pace.ts#waiting"]
+        ? [
+            ...HELD,
+            "durable-objects/waits/waiters.ts#byKey",
+            "durable-objects/waits/waiters.ts#callers",
+            "durable-objects/history/pace.ts#waiting",
+          ]
         : HELD,
     grownBy: kind === "key" || kind === "tenant" ? "key" : "request",
     countedBy: "src/http/admission.ts",

@@ -31,9 +31,9 @@ export class ClaimWaits {
   }
 
   /** Claims now, and again after the worker was notified, a lease is to be sent again, or `waitMs` have passed. */
-  async claim(instance: string, waitMs: number, claim: Claim): Promise<Result<ClaimAnswer, Refusal>> {
+  async claim(instance: string, waitMs: number, claim: Claim, caller?: string): Promise<Result<ClaimAnswer, Refusal>> {
     const untilAt = Date.now() + waitMs;
-    const waiter = this.#waiters.open(`claim ${instance}`);
+    const waiter = this.#waiters.open(`claim ${instance}`, caller);
     try {
       const claimed = await claim(true);
       if (!claimed.ok) return claimed;
@@ -43,7 +43,8 @@ export class ClaimWaits {
       }
       return await this.#whileClaiming(instance, async () => {
         await waiter.woken(() => Math.min(untilAt, this.#sentAgainAt(instance) ?? untilAt));
-        return claim(false);
+        // A job that nobody takes would keep the worker's next claim waiting.
+        return waiter.isLeft() ? claimed : claim(false);
       });
     } finally {
       waiter.cancel();

@@ -42,12 +42,12 @@ export class JobWaits {
    * Ends when the job is final or the time has passed; then its caller reads it: a thousand that wait for one job of
    * megabytes would have it all at once. A caller that waits is checked again when a key ends.
    */
-  async end(credential: Credential, id: string, waitMs: number): Promise<Result<null, Refusal>> {
+  async end(credential: Credential, id: string, waitMs: number, caller?: string): Promise<Result<null, Refusal>> {
     const { call, isValid } = this.#tools;
     const first = await call(credential, "getJob", { id });
     if (!first.ok) return first;
     if (!isFinal(first.value.status))
-      await this.#until("job", id, waitMs, (job) => isFinal(job.status) || !isValid(credential));
+      await this.#until("job", id, waitMs, (job) => isFinal(job.status) || !isValid(credential), caller);
     return ok(null);
   }
 
@@ -65,18 +65,30 @@ export class JobWaits {
   }
 
   /** A job's state, as soon as it differs from what the caller has seen or the time has passed. */
-  async watch(credential: Credential, { id, seen }: WatchRequest, waitMs: number): Promise<Result<Followed, Refusal>> {
+  async watch(
+    credential: Credential,
+    { id, seen }: WatchRequest,
+    waitMs: number,
+    caller?: string,
+  ): Promise<Result<Followed, Refusal>> {
     const { call, isValid } = this.#tools;
     const first = await call(credential, "follow", { id });
     if (!first.ok || seen === null || !isSameStand(first.value, seen)) return first;
-    await this.#until("watch", id, waitMs, (job) => !isSameStand(job, seen) || !isValid(credential));
+    await this.#until("watch", id, waitMs, (job) => !isSameStand(job, seen) || !isValid(credential), caller);
     return call(counted(credential), "follow", { id });
   }
 
-  async #until(kind: "job" | "watch", id: string, waitMs: number, isReady: (job: Job) => boolean): Promise<void> {
-    await this.#tools.waiters.until(`${kind} ${id}`, waitMs, () => {
+  async #until(
+    kind: "job" | "watch",
+    id: string,
+    waitMs: number,
+    isReady: (job: Job) => boolean,
+    caller?: string,
+  ): Promise<void> {
+    const isOver = (): boolean => {
       const job = this.#tools.findJob(id);
       return job === null || isReady(job);
-    });
+    };
+    await this.#tools.waiters.until(`${kind} ${id}`, waitMs, isOver, caller);
   }
 }

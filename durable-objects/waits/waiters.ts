@@ -7,6 +7,8 @@ export interface Waiter {
   /** Resolves when the key is notified, or at the time; that is asked again when it has come, because it may move. */
   readonly woken: (untilAt: () => number) => Promise<void>;
   readonly cancel: () => void;
+  /** Nobody waits for the answer any more. */
+  readonly isLeft: () => boolean;
 }
 
 interface Sleeper extends Heaped {
@@ -17,22 +19,30 @@ interface Sleeper extends Heaped {
 
 export class Waiters {
   readonly #byKey = new Map<string, Set<() => void>>();
+  /** How to end the wait of each caller that may leave, by a name of its own. */
+  readonly #callers = new Map<string, () => void>();
   /** All share one timer: the platform gives an object 10,000, and its turns need them, too. */
   readonly #sleepers = new Heap<Sleeper>((one, other) => one.wakesAt < other.wakesAt);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
   /** Opened before the state is read, so that no change is missed in between. */
-  open(key: string): Waiter {
+  open(key: string, caller?: string): Waiter {
     const { promise, resolve } = Promise.withResolvers<void>();
     const peers = this.#byKey.get(key) ?? new Set();
     this.#byKey.set(key, peers);
     let sleeper: Sleeper | null = null;
+    let isLeft = false;
+    const leave = (): void => {
+      isLeft = true;
+      end();
+    };
     const end = (): void => {
       if (sleeper !== null) this.#sleepers.remove(sleeper);
       sleeper = null;
       if (this.#sleepers.size === 0) this.#clearTimer();
       peers.delete(end);
+      if (caller !== undefined) this.#callers.delete(caller);
       if (peers.size === 0 && this.#byKey.get(key) === peers) this.#byKey.delete(key);
       resolve();
     };
@@ -47,7 +57,8 @@ export class Waiters {
       return promise;
     };
     peers.add(end);
-    return { woken, cancel: end };
+    if (caller !== undefined) this.#callers.set(caller, leave);
+    return { woken, cancel: end, isLeft: () => isLeft };
   }
 
   #wakeFirst(): void {
@@ -75,17 +86,23 @@ export class Waiters {
   }
 
   /** Waits until it is ready, which may change with each notification of the key, or for so long. */
-  async until(key: string, maxMs: number, isReady: () => boolean): Promise<void> {
+  async until(key: string, maxMs: number, isReady: () => boolean, caller?: string): Promise<void> {
     const untilAt = Date.now() + maxMs;
     while (Date.now() < untilAt) {
-      const waiter = this.open(key);
+      const waiter = this.open(key, caller);
       try {
         if (isReady()) return;
         await waiter.woken(() => untilAt);
+        if (waiter.isLeft()) return;
       } finally {
         waiter.cancel();
       }
     }
+  }
+
+  /** A caller has left: its wait ends. */
+  leave(caller: string): void {
+    this.#callers.get(caller)?.();
   }
 
   /** Nobody waits. */

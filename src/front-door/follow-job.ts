@@ -61,7 +61,7 @@ const watchUntil = async (
   for (let job = from; ; ) {
     left?.throwIfAborted();
     const seen = { status: job.status, lease: job.lease };
-    const watching = watchJob(c.env, token, { id: job.id, seen }, SLICE_MS);
+    const watching = watchJob(c, token, { id: job.id, seen }, SLICE_MS);
     const watched = await (left === null ? watching : unlessAborted(watching, left));
     const isGone = !watched.ok && watched.error.code === "not_found";
     job = unwrap(isGone ? await followJob(c, token, job.id) : watched);

@@ -50,6 +50,7 @@ type Repeatable = Pick<
   | "watch"
   | "waitForJob"
   | "claimWaiting"
+  | "leaveWait"
   | "bound"
   | "tellMetrics"
   | "learnCatalog"

@@ -11,6 +11,7 @@ import type { AskWait, Followed } from "../../durable-objects/operations/front-d
 import type { Credential } from "../../durable-objects/steps/holders.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
+import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { askObject, isDiskFull, remote, STORAGE_FULL, withTenant } from "./tenant-object.ts";
@@ -100,17 +101,36 @@ const refuseForRoom = async (
   return authorized.ok ? err(STORAGE_FULL) : authorized;
 };
 
+/** The object is told when the client leaves: a wait for nobody would take what others wait for. */
+const whileThere = async <T>(
+  c: AppContext,
+  token: TokenFacts,
+  wait: (credential: Credential, caller: string) => Promise<T>,
+): Promise<T> => {
+  const caller = crypto.randomUUID();
+  const { signal } = c.req.raw;
+  const leave = (): void =>
+    c.executionCtx.waitUntil(askObject(c.env, token, "leaveWait", caller).catch(() => undefined));
+  signal.addEventListener("abort", leave, { once: true });
+  return wait(firstCredentialOf(token), caller).finally(() => signal.removeEventListener("abort", leave));
+};
+
 /** Until it is final, or the time has passed. */
-export const waitForJob = (env: Env, token: TokenFacts, id: string, waitMs: number): Promise<Result<null, Refusal>> =>
-  askObject(env, token, "waitForJob", firstCredentialOf(token), id, waitMs);
+export const waitForJob = (
+  c: AppContext,
+  token: TokenFacts,
+  id: string,
+  waitMs: number,
+): Promise<Result<null, Refusal>> =>
+  whileThere(c, token, (...asked) => askObject(c.env, token, "waitForJob", asked[0], id, waitMs, asked[1]));
 
 export const claimWaiting = (
-  env: Env,
+  c: AppContext,
   token: TokenFacts,
   request: { instance: string; max: number },
   waitMs: number,
 ): Promise<Result<ClaimAnswer, Refusal>> =>
-  askObject(env, token, "claimWaiting", firstCredentialOf(token), request, waitMs);
+  whileThere(c, token, (...asked) => askObject(c.env, token, "claimWaiting", asked[0], request, waitMs, asked[1]));
 
 /** Never repeated automatically: the request might be answered twice. */
 export const askTenant = (
@@ -125,11 +145,12 @@ export const askTenant = (
 };
 
 export const watchJob = (
-  env: Env,
+  c: AppContext,
   token: TokenFacts,
   request: Parameters<Tenant["watch"]>[1],
   waitMs: number,
-): Promise<Result<Followed, Refusal>> => askObject(env, token, "watch", firstCredentialOf(token), request, waitMs);
+): Promise<Result<Followed, Refusal>> =>
+  whileThere(c, token, (...asked) => askObject(c.env, token, "watch", asked[0], request, waitMs, asked[1]));
 
 /** Waits until history has every earlier change; throws if the history store is down. */
 export const drainTenant = async (env: Env, token: TokenFacts): Promise<void> => {

@@ -15,24 +15,28 @@ const TOKEN = { tenant: "t", jurisdiction: null } as TokenFacts;
 const reader = (answers: () => Promise<unknown>) => {
   const leaving = new AbortController();
   let asked = 0;
+  const left: unknown[] = [];
   const tenant = {
     watch: () => {
       asked += 1;
       return answers();
     },
+    leaveWait: async (caller: string) => ok(left.push(caller)),
   };
   const env = { TENANT: { getByName: () => tenant }, HOME: {} };
-  const c = { env, req: { raw: { signal: leaving.signal } } } as unknown as AppContext;
+  const executionCtx = { waitUntil: () => {} };
+  const c = { env, executionCtx, req: { raw: { signal: leaving.signal } } } as unknown as AppContext;
   const states = statesOf(c, TOKEN, WAITING, writtenBody());
-  return { states, leave: () => leaving.abort(new Error("left")), asked: () => asked };
+  return { states, leave: () => leaving.abort(new Error("left")), asked: () => asked, left };
 };
 
 test("that leaves while nothing happens is followed no further", async () => {
-  const { states, leave } = reader(() => new Promise(() => {}));
+  const { states, leave, left } = reader(() => new Promise(() => {}));
   expect((await states.next()).value).toBe(WAITING);
   const next = states.next();
   leave();
   await expect(next).rejects.toThrow("left");
+  expect(left).toHaveLength(1);
 });
 
 test("that has left is asked for no more", async () => {

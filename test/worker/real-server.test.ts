@@ -1,6 +1,7 @@
 // The worker's loop against the server as its user runs it: what an idle worker may leave out, and what plain HTTP must
 // not do twice.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Outcome, Task } from "../../worker/calls/runtime.ts";
 import { keepConnected } from "../../worker/connection.ts";
@@ -10,12 +11,15 @@ import { openHttpSession } from "../../worker/session/http-session.ts";
 import type { Opened, Session, SessionHost } from "../../worker/session/session.ts";
 import { openSocketSession } from "../../worker/session/socket-session.ts";
 import { eventually } from "../support/eventually.ts";
-import { succeed } from "../support/requests.ts";
+import { send, succeed } from "../support/requests.ts";
 import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 import { idleConfig, partsFor, quietProbe } from "./loop-fixture.ts";
 
 const HEARTBEAT_SECONDS = 1;
 const OFFLINE_AFTER_SECONDS = 2;
+
+/** A claim waits at the object by then, or its end is known there. */
+const BEGINS_WITHIN_MS = 500;
 
 type Given = Record<string, unknown>;
 
@@ -123,4 +127,21 @@ test("over plain HTTP every job runs once, though claims and presences name the 
   await Promise.all(jobs.map(({ id }) => eventually(isDone(id))));
   expect([...runs].sort()).toEqual([...prompts].sort());
   expect(said).toContain("presence");
+}, 60_000);
+
+test("a claim whose worker has gone takes no job from the worker's next claim", async () => {
+  const worker = { instance: "restarted", provider: "other", status: "idle", tags: "restarted" };
+  const leaving = new AbortController();
+  const holder = { url: server.url, key: server.adminKey };
+  const claim = (signal?: AbortSignal) =>
+    send(holder, "POST", "/api/workers/restarted/claim?wait=25", {}, signal && { signal });
+  await ask("POST", "/presence", worker);
+  const left = claim(leaving.signal).catch(() => "left");
+  await pause(BEGINS_WITHIN_MS);
+  leaving.abort();
+  expect(await left).toBe("left");
+  await pause(BEGINS_WITHIN_MS);
+  const next = claim();
+  const { id } = await ask("POST", "/api/jobs", { prompt: "for the next", tags: ["restarted"] });
+  expect((await next).body.jobs).toMatchObject([{ id }]);
 }, 60_000);

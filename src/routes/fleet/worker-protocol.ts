@@ -51,7 +51,7 @@ const claim = endpoint(
     const request = { ...params, max: body.max };
     const claimed =
       query.wait > 0
-        ? await claimWaiting(c.env, token, request, query.wait * 1000)
+        ? await claimWaiting(c, token, request, query.wait * 1000)
         : await callTenantForText(c.env, token, "claim", { ...request, isWaiting: false });
     return answer(c, unwrap<unknown>(claimed));
   },

@@ -128,7 +128,7 @@ const get = endpoint(
   },
   async (c, { params, query, token }) => {
     if (query.wait > 0) {
-      const waited = await waitForJob(c.env, token, params.id, query.wait * 1000);
+      const waited = await waitForJob(c, token, params.id, query.wait * 1000);
       if (!waited.ok && waited.error.code !== "not_found") throw new Refused(waited.error);
     }
     const found = await orArchived(c, token, params.id, commandJob(c, token, "getJob", { id: params.id }));

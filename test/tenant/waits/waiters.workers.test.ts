@@ -19,3 +19,16 @@ it("are as many as a tenant's requests that wait may be, and take no timer from 
   await Promise.all(woken);
   expect(waiters.isEmpty).toBe(true);
 });
+
+it("end when their caller leaves, and no other's does", async () => {
+  const waiters = new Waiters();
+  const [one, other] = ["one", "other"].map((caller) => waiters.open("job a", caller));
+  const waits = waiters.until("job a", 60_000, () => false, "third");
+  waiters.leave("one");
+  await one?.woken(inMs(60_000));
+  expect([one?.isLeft(), other?.isLeft()]).toEqual([true, false]);
+  waiters.leave("third");
+  await waits;
+  other?.cancel();
+  expect([waiters.isEmpty, other?.isLeft()]).toEqual([true, false]);
+});
