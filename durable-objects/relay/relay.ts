@@ -26,6 +26,7 @@ import { LINE_URL, openLine } from "../sockets/object-line.ts";
 import { NORMAL_CLOSURE, PING, PONG } from "../sockets/tenant-socket.ts";
 import type { HandedOver } from "../turn/effects.ts";
 import { HeldBodies } from "./held-bodies.ts";
+import { endInvalid } from "./holder-check.ts";
 import { placeForLine } from "./line-place.ts";
 import { ReadingLine } from "./reading-line.ts";
 import { UNCONFIRMED_BYTES } from "./relay-bounds.ts";
@@ -45,6 +46,8 @@ interface OpenedLine {
   readonly openedWith: string;
   readonly jurisdiction: Jurisdiction | null;
 }
+
+const KEY_ENDED = [closeCodes.keyEnded, "the key has ended"] as const;
 
 export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   protected jurisdiction: Jurisdiction | null = null;
@@ -117,7 +120,8 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
       keyId = "",
       openedWith = "",
       jurisdiction = null,
-    } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<OpenedLine>;
+      holder = null,
+    } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<OpenedLine & { holder: string }>;
     const older = this.ctx.getWebSockets(instance);
     if (older.length === 0 && !this.#makeLineRoom()) return new Response(null, { status: TOO_MANY_REQUESTS });
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
@@ -125,6 +129,9 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     server.serializeAttachment({ instance, keyId, openedWith, jurisdiction } satisfies OpenedLine);
     this.#streams.get(instance)?.noteLine(null);
     for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
+    // Its key may have ended since the tenant let it in, and the tenant has told of that what was open by then.
+    const asked = [{ holder, end: () => close(server, ...KEY_ENDED) }];
+    this.ctx.waitUntil(endInvalid(asked, (holders) => this.tenant().areValid(holders)).catch(() => undefined));
     return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
   }
 
@@ -187,8 +194,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   async endKey(keyId: string, liveHashes: readonly string[]): Promise<void> {
     for (const socket of this.ctx.getWebSockets()) {
       const line = socket.deserializeAttachment() as OpenedLine | null;
-      if (line?.keyId === keyId && !liveHashes.includes(line.openedWith))
-        close(socket, closeCodes.keyEnded, "the key has ended");
+      if (line?.keyId === keyId && !liveHashes.includes(line.openedWith)) close(socket, ...KEY_ENDED);
     }
   }
 

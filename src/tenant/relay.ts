@@ -74,11 +74,16 @@ export const writeRelay = (
 
 export const openDataLine = (
   env: Env,
-  name: TenantName,
+  name: TokenFacts,
   instance: string,
   line: { keyId: string; openedWith: string },
 ): Promise<Response> => {
-  const opening = JSON.stringify({ ...line, instance, jurisdiction: jurisdictionOf(env, name) });
+  const opening = JSON.stringify({
+    ...line,
+    holder: holderOf(name),
+    instance,
+    jurisdiction: jurisdictionOf(env, name),
+  });
   const headers = { upgrade: "websocket", "x-signalbox-line": opening };
   return relayOf(env, name, instance).fetch(`${ORIGIN}/line`, { headers });
 };

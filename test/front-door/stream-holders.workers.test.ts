@@ -1,8 +1,10 @@
 // Who reads beside the client, and who writes over HTTP, ends with the key that it came with, while others go on.
 
 import { abortAllDurableObjects } from "cloudflare:test";
-import { exports } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { closeCodes } from "../../contract/words/values.ts";
 import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
 import { fakeWorker, settled, streamed } from "../support/workerd/fake-worker.ts";
@@ -55,6 +57,34 @@ describe("a key that is revoked", () => {
     await settled();
     await world.delete(`/api/keys/${other.keyId}`);
     await expect(reader.whole).rejects.toThrow();
+  });
+
+  it("ends a data line that arrives when its relay has heard of the end", async () => {
+    const world = await newWorld();
+    const { key, keyId } = await world.withKey("worker");
+    const holder = {
+      kind: "key",
+      id: keyId,
+      hash: createHash("sha256")
+        .update(key ?? "")
+        .digest("hex"),
+    };
+    const relay = env.RELAY.getByName(`${world.tenant}/late`);
+    const open = async (instance: string): Promise<WebSocket> => {
+      const opening = { instance, keyId, openedWith: holder.hash, holder: JSON.stringify(holder) };
+      const headers = { upgrade: "websocket", "x-signalbox-line": JSON.stringify(opening) };
+      const { webSocket } = await relay.fetch("https://relay/line", { headers });
+      if (webSocket === null) throw new Error("no data line");
+      webSocket.accept();
+      return webSocket;
+    };
+    const before = await open("before");
+    await settled();
+    expect(before.readyState).toBe(WebSocket.OPEN);
+    await world.delete(`/api/keys/${keyId}`);
+    const late = await open("late");
+    const code = new Promise((resolve) => late.addEventListener("close", (closed) => resolve(closed.code)));
+    expect(await code).toBe(closeCodes.keyEnded);
   });
 
   it("ends the body of events that its worker still sends over HTTP", async () => {
