@@ -2,6 +2,7 @@
 // zod, so a browser or SDK that imports them bundles no schema.
 
 export { ROLES, type Role } from "../../domain/access/key.ts";
+export { readPath } from "../../domain/catalog/catalog-path.ts";
 export { BUDGET_ACTIONS, STRATEGIES } from "../../domain/config.ts";
 export { MAX_LARGE_RESULT_BYTES } from "../../domain/file/file.ts";
 export {

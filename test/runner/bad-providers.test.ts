@@ -205,7 +205,7 @@ describe("a provider's answer that", () => {
   test("nests too deep for any message is answered as it is", async () => {
     await hosted.enable({}, ONCE);
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
-    hosted.acme.behave = () => ({ status: 200, errorBody: `{"choices": [], "deep": ${deep}}` });
+    hosted.acme.behave = () => ({ status: 200, errorBody: `{"choices": [{ "message": {} }], "deep": ${deep}}` });
     const { status, body } = await ask({ model: "m2" });
     let [levels, inner] = [0, body.deep];
     for (; inner !== undefined; inner = inner[0]) levels += 1;

@@ -37,11 +37,16 @@ export type Dialect = {
   /** Null if the API has no streams. */
   assemble: (() => Assembly) | null;
   spentOf: (result: unknown) => Spent;
+  /** Paths of which each answer has one, also an answer that says nothing. Without, another program wrote it. */
+  answerHas: readonly string[];
   /** Its answer may be something else than JSON: sound, or plain text. */
   answersInBytes?: true;
   /** Such an answer passes as it comes, as OpenAI's events of sound, if its client reads events. */
   speaks?: true;
 };
+
+/** What is wrong with an answer of another program. */
+export const lacking = ({ answerHas: [path = ""] }: Dialect): string => `its answer has no ${path.split(".")[0]}`;
 
 export const CONTENT: Noted = { kind: "content" };
 export const OTHER: Noted = { kind: "other" };

@@ -58,4 +58,8 @@ export const mediaSpent = (result: unknown): Spent => {
   return spentOf({ input, output }, model);
 };
 
-export const media: Dialect = { assemble: () => new LastEventAssembly(), spentOf: mediaSpent };
+export const media: Dialect = {
+  assemble: () => new LastEventAssembly(),
+  spentOf: mediaSpent,
+  answerHas: ["data"],
+};

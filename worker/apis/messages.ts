@@ -19,7 +19,8 @@ class MessageAssembly implements Assembly {
   #message: JsonObject = {};
   readonly #blocks = new Map<number, JsonObject>();
   #size = 0;
-  #isWhole = false;
+  #isStarted = false;
+  #isEnded = false;
   #isCounted = false;
 
   take(data: string): Noted {
@@ -31,6 +32,7 @@ class MessageAssembly implements Assembly {
         return { kind: "error", error: event };
       case "message_start":
         this.#message = { ...objectOf(event.message) };
+        this.#isStarted = true;
         return OTHER;
       case "content_block_start":
         return this.#startBlock(event);
@@ -44,7 +46,7 @@ class MessageAssembly implements Assembly {
         this.#message.usage = { ...objectOf(this.#message.usage), ...known(objectOf(event.usage)) };
         return CONTENT;
       case "message_stop":
-        this.#isWhole = true;
+        this.#isEnded = true;
         return OTHER;
       default:
         return event.error == null ? OTHER : { kind: "error", error: event };
@@ -78,11 +80,11 @@ class MessageAssembly implements Assembly {
   }
 
   isWhole(): boolean {
-    return this.#isWhole;
+    return this.#isStarted && this.#isEnded;
   }
 
   isEnded(): boolean {
-    return this.#isWhole;
+    return this.#isEnded;
   }
 
   isCounted(): boolean {
@@ -126,4 +128,8 @@ const messageSpent = (result: unknown): Spent => {
   return spentOf({ input, output: told.output_tokens, cached: read, reasoning }, model);
 };
 
-export const messages: Dialect = { assemble: () => new MessageAssembly(), spentOf: messageSpent };
+export const messages: Dialect = {
+  assemble: () => new MessageAssembly(),
+  spentOf: messageSpent,
+  answerHas: ["content"],
+};

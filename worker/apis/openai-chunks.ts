@@ -135,12 +135,17 @@ export const openaiSpent = (result: unknown): Spent => {
   return { ...spentOf(tokens, model), ...billedOf(told) };
 };
 
+/** Of a refused prompt some tell nothing but the reason. */
+const CHOICE = ["choices.0.message", "choices.0.text", "choices.0.finish_reason"];
+
 export const chatCompletions: Dialect = {
   assemble: () => new ChunkAssembly("chat.completion"),
   spentOf: openaiSpent,
+  answerHas: CHOICE,
 };
 
 export const completions: Dialect = {
   assemble: () => new ChunkAssembly("text_completion"),
   spentOf: openaiSpent,
+  answerHas: CHOICE,
 };

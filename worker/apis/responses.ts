@@ -59,4 +59,8 @@ const responseSpent = (result: unknown): Spent => {
   return { ...spentOf(tokens, model), ...billedOf(told) };
 };
 
-export const responses: Dialect = { assemble: () => new ResponseAssembly(), spentOf: responseSpent };
+export const responses: Dialect = {
+  assemble: () => new ResponseAssembly(),
+  spentOf: responseSpent,
+  answerHas: ["output"],
+};

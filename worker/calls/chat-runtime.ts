@@ -3,12 +3,11 @@
 
 import { dataOf } from "../../contract/text/event-text.ts";
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
-import type { Api } from "../../contract/words/values.ts";
+import { type Api, readPath } from "../../contract/words/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Backend } from "./backend.ts";
 import { chatBody } from "./chat-body.ts";
 import { withFiles } from "./chat-files.ts";
-import { classifyFailure } from "./failure.ts";
 import { isAnswerOf, isListedAs } from "./model-names.ts";
 import {
   failed,
@@ -23,8 +22,6 @@ import {
 import { BROKEN_OFF } from "./stream-reader.ts";
 
 const MAX_NAMED_MODELS = 5;
-/** A proxy's or another service's JSON must not pass for an empty answer. */
-const NO_CHAT = "its answer has no choices";
 
 export type ChatRuntimeOptions = {
   backend: Backend;
@@ -77,7 +74,6 @@ const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
   if (!outcome.ok) return outcome;
   const { ok: _ok, result: whole, ...spent } = outcome;
   const result = plainResult(whole);
-  if (result === null) return failed(classifyFailure({ body: NO_CHAT }, Date.now()), spent);
   // Nobody has seen a part of it: it is asked for again.
   if (result.finish_reason === null) return failed(BROKEN_OFF, spent);
   const answer: Outcome = { ok: true, result, ...spent };
@@ -109,12 +105,10 @@ const plainText = (content: unknown): string => {
     .join("");
 };
 
-/** An ordinary job's result: the text, the refusal or the tool calls, and why it ended. Null: this is no chat's answer. */
-const plainResult = (completion: unknown): (JsonObject & { text: string }) | null => {
-  const { choices, model } = objectOf(completion);
-  const [choice] = Array.isArray(choices) ? choices : [];
-  if (!isObject(choice)) return null;
-  const { message, finish_reason } = choice;
+/** An ordinary job's result: the text, the refusal or the tool calls, and why it ended. */
+const plainResult = (completion: unknown): JsonObject & { text: string } => {
+  const { model } = objectOf(completion);
+  const { message, finish_reason } = objectOf(readPath(completion, "choices.0"));
   const { content, refusal, tool_calls } = objectOf(message);
   return {
     text: plainText(content),

@@ -4,7 +4,7 @@
 
 import { MAX_RESULT_BYTES, utf8Bytes } from "../../contract/words/field.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
-import type { Assembly, Dialect } from "../apis/dialect.ts";
+import { type Assembly, type Dialect, lacking } from "../apis/dialect.ts";
 import { spentSoFar } from "../apis/spent.ts";
 import type { SseEvent } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
@@ -82,7 +82,7 @@ export class StreamReader {
 
   async end(): Promise<Outcome> {
     // A stream that ended without its end event was cut off; a partial answer must not pass for a complete one.
-    if (!this.#assembly.isWhole()) return failed(BROKEN_OFF, this.#spent());
+    if (!this.#assembly.isWhole()) return failed(this.#brokenOff(), this.#spent());
     this.#keptBack.push(...this.#ending);
     const closing = this.#assembly.closing();
     if (closing !== "") this.#keptBack.push(closing);
@@ -91,6 +91,11 @@ export class StreamReader {
     const { bytes } = this.#forgotten;
     const passedOnBytes = bytes > 0 && { passedOnBytes: bytes + bytesOf(result) };
     return { ok: true, result, ...passedOnBytes, ...this.#request.dialect.spentOf(result) };
+  }
+
+  /** It may also have said that it ends, and nothing else. */
+  #brokenOff(): JobFailure {
+    return this.isEnded() ? this.#request.explain({ body: lacking(this.#request.dialect) }) : BROKEN_OFF;
   }
 
   #tooLarge(): JobFailure | null {

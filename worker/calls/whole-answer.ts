@@ -4,8 +4,8 @@
 import { MAX_SPEECH_BYTES, SPEECH_DONE, speechDelta } from "../../contract/front-door/speech.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { MAX_RESULT_BYTES } from "../../contract/words/field.ts";
-import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
-import type { Dialect } from "../apis/dialect.ts";
+import { MAX_LARGE_RESULT_BYTES, readPath } from "../../contract/words/values.ts";
+import { type Dialect, lacking } from "../apis/dialect.ts";
 import { TopMembers } from "../apis/top-members.ts";
 import { withoutArray } from "./error-body.ts";
 import {
@@ -50,10 +50,15 @@ export const readWhole = async (
   const type = response.headers.get("content-type") ?? "";
   const pieces = piecesOf(response);
   if (reader.dialect.answersInBytes === true && !/\bjson\b/i.test(type)) {
-    if (reader.dialect.speaks === true && isPassedOn === true) return speak(pieces, type || OCTETS, emit);
+    const first = await pieces.next();
+    // A proxy's page is no sound, nor is nothing; of silence the text is empty.
+    const isNone = /\bhtml\b/i.test(type) || (first.done === true && reader.dialect.speaks === true);
+    if (isNone) return failed(reader.explain({ body: lacking(reader.dialect) }));
+    const start = first.done ? [] : [first.value];
+    if (reader.dialect.speaks === true && isPassedOn === true) return speak(start, pieces, type || OCTETS, emit);
     if (store === undefined) throw new NotKept(resultTooLarge());
     const kept = await store(
-      bounded([], pieces, () => {}),
+      bounded(start, pieces, () => {}),
       type || OCTETS,
     );
     if (!kept.ok) throw new NotKept(kept.error);
@@ -61,7 +66,7 @@ export const readWhole = async (
   }
   const heldBytes = isRead ? (reader.way.maxResultBytes ?? MAX_LARGE_RESULT_BYTES) : MAX_RESULT_BYTES;
   const { start, isWhole } = await startOf(pieces, heldBytes);
-  if (isWhole) return resultOf(reader, parseJson(new TextDecoder().decode(Buffer.concat(start))));
+  if (isWhole) return answerIn(reader, parseJson(new TextDecoder().decode(Buffer.concat(start))));
   if (store === undefined) throw new NotKept(resultTooLarge(heldBytes));
   return storeJson(reader, start, pieces, store);
 };
@@ -71,19 +76,19 @@ async function* piecesOf({ body }: RuntimeAnswer): AsyncGenerator<Uint8Array> {
 }
 
 const speak = async (
+  start: readonly Uint8Array[],
   pieces: AsyncIterator<Uint8Array>,
   contentType: string,
   emit: RunOptions["emit"],
 ): Promise<Outcome> => {
   let bytes = 0;
-  for await (const piece of bounded([], pieces, () => {})) {
+  for await (const piece of bounded(start, pieces, () => {})) {
     for (let at = 0; at < piece.byteLength; at += MAX_SPEECH_BYTES) {
       const part = piece.subarray(at, at + MAX_SPEECH_BYTES);
       await emit([speechDelta(part, bytes === 0 ? contentType : null)]);
       bytes += part.byteLength;
     }
   }
-  if (bytes === 0) await emit([speechDelta(new Uint8Array(), contentType)]);
   await emit([SPEECH_DONE]);
   return { ok: true, result: null, passedOnBytes: bytes };
 };
@@ -109,6 +114,15 @@ const resultOf = ({ dialect, explain }: Reader, result: unknown): Outcome => {
   const said = withoutArray(result);
   if (isObject(said) && said.error) return failed(explain({ body: said }));
   return { ok: true, result, ...dialect.spentOf(result) };
+};
+
+/** A proxy's or another service's JSON must not pass for an empty answer. */
+const answerIn = (reader: Reader, result: unknown): Outcome => {
+  const outcome = resultOf(reader, result);
+  const { dialect, explain } = reader;
+  if (!outcome.ok || dialect.answerHas.some((path) => readPath(result, path) != null)) return outcome;
+  const { ok: _ok, result: _result, ...spent } = outcome;
+  return failed(explain({ body: lacking(dialect) }), spent);
 };
 
 /** All of it, or the beginning of more than is held. */
