@@ -3,7 +3,7 @@
 
 import { earliest } from "../words/earliest.ts";
 import { periodAt } from "./period.ts";
-import { nanoFromUsd, usdFromNano } from "./price.ts";
+import { NANO_EXPONENT, nanoFromUsd, usdFromNano } from "./price.ts";
 import { usdText } from "./usd-text.ts";
 
 /** The config's `budget`, in US dollars; null turns a limit off. */
@@ -64,7 +64,11 @@ const limitsOf = (budget: Budget, spending: PeriodSpending) =>
     return limitNanoUsd === null ? [] : [{ period, limitNanoUsd, spentNanoUsd }];
   });
 
-/** One sentence for the refusal, the event and the audit log. */
-export const describeReached = ({ provider, period, limitNanoUsd, spentNanoUsd, resetsAt }: BudgetReached): string =>
-  `the ${period}'s budget of ${usdText(usdFromNano(limitNanoUsd))}${provider === null ? "" : ` for ${provider}`} is reached (${usdText(usdFromNano(spentNanoUsd))} spent); ` +
-  `it resets at ${new Date(resetsAt).toISOString()}`;
+/** One sentence for the refusal, the event and the audit log. What is spent has the digits of the limit that it reached. */
+export const describeReached = ({ provider, period, limitNanoUsd, spentNanoUsd, resetsAt }: BudgetReached): string => {
+  const limit = usdText(usdFromNano(limitNanoUsd), NANO_EXPONENT);
+  const spent = usdText(usdFromNano(spentNanoUsd), limit.length - limit.indexOf(".") - 1);
+  const whose = provider === null ? "" : ` for ${provider}`;
+  const until = new Date(resetsAt).toISOString();
+  return `the ${period}'s budget of ${limit}${whose} is reached (${spent} spent); it resets at ${until}`;
+};

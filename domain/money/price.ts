@@ -4,7 +4,7 @@
 
 import { type ModelPrice, scaledInteger } from "../catalog/catalog-price.ts";
 
-const NANO_EXPONENT = 9;
+export const NANO_EXPONENT = 9;
 const NANO_PER_USD = 1_000_000_000;
 
 /** A price in the config, in US dollars. A missing rate is 0 if any other is given. */

@@ -44,6 +44,16 @@ describe("a budget", () => {
     expect(month?.resetsAt).toBe(Date.parse("2026-12-01T00:00:00Z"));
   });
 
+  test.each([
+    [0.125, 0.125 * USD, "$0.125 is reached ($0.125 spent)"],
+    [1.004, 1.0041 * USD, "$1.004 is reached ($1.004 spent)"],
+    [0.0000125, 0.0000126 * USD, "$0.0000125 is reached ($0.0000126 spent)"],
+    [1_000, 1_234.5 * USD, "$1,000.00 is reached ($1,234.50 spent)"],
+  ])("names its limit of %s as it was set", (dayUsd, dayNanoUsd, words) => {
+    const reached = reachedBudget({ dayUsd }, { dayNanoUsd, monthNanoUsd: 0 }, nowAt, null);
+    expect(reached && describeReached(reached)).toContain(words);
+  });
+
   test("without a limit is never reached; a limit of 0 is reached at once", () => {
     const spending = { dayNanoUsd: 1e12, monthNanoUsd: 1e12 };
     expect(reachedBudget({}, spending, nowAt, null)).toBeNull();
