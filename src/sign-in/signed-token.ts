@@ -1,7 +1,16 @@
 // Tokens that an identity provider signed: signature, issuer, audience and times. Only asymmetric algorithms: `none`, and
 // a secret that somebody derives from the public key, sign nothing.
 
-import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from "jose";
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+  jwtVerify,
+} from "jose";
 import { IdentityError } from "./identity-error.ts";
 import type { IdentityFetch } from "./identity-fetch.ts";
 import { askUnlessFailing, Remembered } from "./remembered.ts";
@@ -16,6 +25,8 @@ const REFETCH_AFTER_MS = 30_000;
 /** OpenID Connect Core 1.0, section 2. It is kept with each person. */
 const MAX_SUBJECT_CHARS = 255;
 const KEYS_KEPT_MS = 600_000;
+/** Strangers bring tokens, and each key takes a while. */
+const MAX_TRIED_KEYS = 10;
 const ALGORITHMS = [
   "RS256",
   "RS384",
@@ -77,15 +88,15 @@ export const verifyToken = async (
   nowAt: number = Date.now(),
 ): Promise<JWTPayload & { readonly sub: string }> => {
   const keys = keySetAt(jwksUrl, fetch);
-  const verified = () =>
-    jwtVerify(token, keys, {
-      issuer,
-      audience,
-      algorithms: ALGORITHMS,
-      clockTolerance: CLOCK_TOLERANCE_SECONDS,
-      requiredClaims: ["exp", "sub"],
-      currentDate: new Date(nowAt),
-    });
+  const options = {
+    issuer,
+    audience,
+    algorithms: ALGORITHMS,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    requiredClaims: ["exp", "sub"],
+    currentDate: new Date(nowAt),
+  };
+  const verified = () => jwtVerify(token, keys, options).catch((error: unknown) => byOneOf(error, token, options));
   const { payload } = await verified()
     .catch(async (error: unknown) => {
       if (!(error instanceof errors.JWSSignatureVerificationFailed) || keys.coolingDown) throw error;
@@ -101,6 +112,21 @@ export const verifyToken = async (
   if (payload.sub.length > MAX_SUBJECT_CHARS)
     throw new IdentityError(`the token's sub is longer than ${MAX_SUBJECT_CHARS} characters`);
   return payload as JWTPayload & { sub: string };
+};
+
+/** Of several keys that may have signed it, without an id or under the same: a provider that rotates them publishes both. */
+const byOneOf = async (error: unknown, token: string, options: JWTVerifyOptions): Promise<JWTVerifyResult> => {
+  if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+  let triedCount = 0;
+  for await (const key of error) {
+    triedCount += 1;
+    if (triedCount > MAX_TRIED_KEYS) break;
+    const found = await jwtVerify(token, key, options).catch((failure: unknown) => {
+      if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+    });
+    if (found) return found;
+  }
+  throw new errors.JWSSignatureVerificationFailed();
 };
 
 const fromTheFuture = (): IdentityError => new IdentityError("the token is from the future: a clock is wrong");

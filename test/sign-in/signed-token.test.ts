@@ -23,9 +23,12 @@ beforeAll(async () => {
 
 const provider = () => vi.fn(async () => Response.json(jwks));
 
-const signed = (claims: JWTPayload = {}, { kid = "one", by = ours, alg = "RS256" } = {}): Promise<string> =>
+const signed = (
+  claims: JWTPayload = {},
+  { kid = "one" as string | null, by = ours, alg = "RS256" } = {},
+): Promise<string> =>
   new SignJWT({ sub: "ada", iss: ISSUER, aud: AUDIENCE, iat: SECONDS, exp: SECONDS + 60, ...claims })
-    .setProtectedHeader({ alg, kid })
+    .setProtectedHeader({ alg, ...(kid !== null && { kid }) })
     .sign(by.privateKey);
 
 /** What is wrong with it; null if it is taken. Each has a key set of its own. */
@@ -113,6 +116,24 @@ describe("a signed token", () => {
       for (let times = 0; times < 5; times += 1) expect(await take(ours)).toContain("signature");
       expect(fetch.mock.calls.length).toBe(2);
       vi.useRealTimers();
+    }
+  });
+
+  it("may be signed with any of several keys without an id, or under one id", async () => {
+    const stranger = await generateKeyPair("RS256", { extractable: true });
+    for (const kid of [null, "one"]) {
+      const keys = await Promise.all(
+        [theirs, ours].map(async ({ publicKey }) => ({
+          ...(await exportJWK(publicKey)),
+          ...(kid !== null && { kid }),
+        })),
+      );
+      const fetch = vi.fn(async () => Response.json({ keys }));
+      const wrong = (by: Pair) => signed({}, { by, kid }).then((token) => wrongWith(token, NOW, fetch));
+      expect([await wrong(ours), await wrong(theirs)]).toEqual([null, null]);
+      expect(await wrong(stranger)).toContain("signature");
+      const expired = await signed({ exp: SECONDS - 400 }, { kid });
+      expect(await wrongWith(expired, NOW, fetch)).toContain("expired");
     }
   });
 
