@@ -55,6 +55,9 @@ const pull = async (api: RuntimeApi, { model }: ModelWork, { signal, onProgress,
   if (stage !== "success") throw new TaskFailure("pull_failed", `the pull ended at ${stage || "its beginning"}`);
 };
 
+/** Of any model's; those beyond it are not told. */
+const MAX_LAYERS = 1_000;
+
 /** Ollama tells each layer by its digest, and a resumed one from where it was. */
 class Layers {
   readonly #byDigest = new Map<string, { completed: number; total: number }>();
@@ -62,8 +65,8 @@ class Layers {
 
   note({ digest, completed, total }: JsonObject): void {
     const layer = textIn(digest);
-    if (layer === null) return;
-    const known = this.#byDigest.get(layer);
+    const known = layer === null ? undefined : this.#byDigest.get(layer);
+    if (layer === null || (known === undefined && this.#byDigest.size >= MAX_LAYERS)) return;
     this.#byDigest.set(layer, {
       completed: numberIn(completed) ?? known?.completed ?? 0,
       total: numberIn(total) ?? known?.total ?? 0,

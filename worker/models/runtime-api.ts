@@ -9,6 +9,8 @@ import { TaskFailure } from "./model-manager.ts";
 
 const MAX_WORDS = 1_000;
 const NOT_FOUND = 404;
+/** Of what a runtime tells while it works. */
+const MAX_LINE_CHARS = 1024 * 1024;
 
 export type RuntimeApiOptions = { origin: string; key: string | null };
 
@@ -44,6 +46,8 @@ export class RuntimeApi {
     for await (const chunk of body) {
       const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = parts.pop() ?? "";
+      if (rest.length > MAX_LINE_CHARS)
+        throw new TaskFailure("runtime_refused", "the runtime wrote a line without end");
       for (const part of parts) if (part.trim() !== "") yield objectOf(parseJson(part));
     }
     if (rest.trim() !== "") yield objectOf(parseJson(rest));

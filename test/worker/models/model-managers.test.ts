@@ -99,6 +99,15 @@ describe("Ollama", () => {
     await expect(work(cut.manager, {})).rejects.toThrow("the pull ended at pulling a1");
   });
 
+  test("a line without end stops the pull, and layers without end do not hold it up", async () => {
+    const endless = { body: "x".repeat(2 * 1024 * 1024), hangs: true };
+    const { manager } = await runtimeWith("ollama", { "POST /api/pull": () => endless });
+    await expect(work(manager, {})).rejects.toThrow("a line without end");
+    const layers = Array.from({ length: 20_000 }, (_, n) => ({ status: "pulling", digest: `d${n}`, total: 1 }));
+    const many = await runtimeWith("ollama", { "POST /api/pull": () => lines(...layers, { status: "success" }) });
+    expect((await work(many.manager, {})).at(-1)).toMatchObject({ total_bytes: 1_000, stage: "success" });
+  });
+
   test("a pull that becomes larger than allowed stops", async () => {
     const { manager } = await runtimeWith("ollama", { "POST /api/pull": () => lines(...PULL) });
     await expect(work(manager, {}, 110)).rejects.toThrow("too large");
