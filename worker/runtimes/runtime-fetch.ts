@@ -2,8 +2,10 @@
 // fetch gives up after five; here the job's timeout limits a call. Redirects are refused, because they would send a
 // provider's key to another host.
 
-import { Readable } from "node:stream";
+import { pipeline, Readable, type Transform } from "node:stream";
+import { createBrotliDecompress, createUnzip } from "node:zlib";
 import { Agent, request, fetch as undiciFetch } from "undici";
+import { entryOf } from "../../contract/words/values.ts";
 import type { Way } from "../calls/exchange.ts";
 import { REDIRECTED } from "../calls/failure.ts";
 import { classifyError } from "./classify.ts";
@@ -47,7 +49,23 @@ async function localFetch(url: string, init: RequestInit): ReturnType<Way["fetch
     answer.body.on("error", () => {}).destroy();
     throw new TypeError("fetch failed", { cause: new Error(REDIRECTED) });
   }
-  return { ok: status >= 200 && status < 300, status, headers: headersOf(answer.headers), body: answer.body };
+  const told = headersOf(answer.headers);
+  return { ok: status >= 200 && status < 300, status, headers: told, body: unpacked(answer.body, told) };
+}
+
+/** Some proxies pack an answer although none asked for it. A deflated one is read as such, too. */
+const UNPACK: Readonly<Record<string, () => Transform>> = {
+  gzip: createUnzip,
+  "x-gzip": createUnzip,
+  deflate: createUnzip,
+  br: createBrotliDecompress,
+};
+
+/** As fetch reads an answer: one whose packing it does not know stays as it is. */
+function unpacked(body: Readable, headers: Headers): Readable {
+  const unpack = entryOf(UNPACK, headers.get("content-encoding")?.trim().toLowerCase() ?? "");
+  // Its error is that of what is read.
+  return unpack === undefined ? body : pipeline(body, unpack(), () => {});
 }
 
 function headersOf(told: Readonly<Record<string, string | string[] | undefined>>): Headers {
