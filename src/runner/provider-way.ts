@@ -12,7 +12,7 @@ import { classifyFailure } from "../../worker/calls/failure.ts";
 import type { JobFailure } from "../../worker/calls/runtime.ts";
 import { BROKEN_OFF } from "../../worker/calls/stream-reader.ts";
 import type { JobOutcome } from "../../worker/run-job.ts";
-import type { VaultConnector } from "../catalog/vault/connector.ts";
+import type { VaultConnector, VaultOutcome } from "../catalog/vault/connector.ts";
 
 /** A key that is longer is found only where a piece has all of it. */
 const MAX_KEY_CHARS = 4 * 1024;
@@ -31,11 +31,15 @@ export const callAuth = ({ api, auth, local, provider }: Called): ProviderAuth |
   return { header, ref: auth?.ref ?? `provider:${provider}` };
 };
 
-/** The vault has no key to send, or not for this host. */
-class NoKey extends Error {}
+/** A call that was not made, was not answered, or is answered with the key itself. */
+class NoAnswer extends Error {
+  readonly failure: JobFailure;
 
-/** The provider answers with the key itself. */
-class QuotesKey extends Error {}
+  constructor(failure: JobFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
 
 const QUOTES_KEY: JobFailure = {
   code: "provider_refused",
@@ -72,17 +76,13 @@ export class ProviderWay implements Way {
     const auth = callAuth(this.#provider);
     const hosts = [new URL(this.#provider.api.base_url).host];
     const called = await this.#connector.fetch(request, auth, hosts).finally(() => clearTimeout(timer));
-    if (!called.ok) throw called.code === "network" ? new Error(called.detail) : new NoKey(called.detail);
+    if (!called.ok) throw new NoAnswer(this.#notCalled(called));
     this.#holdsKey = called.holdsKey;
     return called.response.ok ? called.response : this.#refused(called.response);
   };
 
   readonly classify = (error: unknown): JobFailure => {
-    if (error instanceof NoKey) {
-      this.#words = error.message;
-      return { code: "provider_refused", message: error.message, status: 502, retryable: false };
-    }
-    if (error instanceof QuotesKey) return QUOTES_KEY;
+    if (error instanceof NoAnswer) return error.failure;
     const message = error instanceof Error ? error.message : String(error);
     return { ...BROKEN_OFF, message: `The provider's answer broke off: ${message}` };
   };
@@ -103,7 +103,7 @@ export class ProviderWay implements Way {
 
   /** Ends an answer that quotes the key before anybody reads it. */
   refuseKeyIn(events: readonly string[]): void {
-    if (events.some((event) => this.#holdsKey(event))) throw new QuotesKey(QUOTES_KEY.message);
+    if (events.some((event) => this.#holdsKey(event))) throw new NoAnswer(QUOTES_KEY);
   }
 
   /** Ends an answer that quotes the key, wherever its pieces divide it, before it is kept. */
@@ -131,6 +131,13 @@ export class ProviderWay implements Way {
     const { usage, usage_estimated } = outcome;
     const spent = { ...(usage && { usage }), ...(usage_estimated && { usage_estimated }) };
     return { type: "job.failed", error: QUOTES_KEY, ...spent };
+  }
+
+  /** The vault has no key to send, or not for this host; else the platform does not say why nobody is there. */
+  #notCalled({ code, detail: message }: Extract<VaultOutcome, { ok: false }>): JobFailure {
+    if (code === "network") return { ...BROKEN_OFF, message };
+    this.#words = message;
+    return { code: "provider_refused", message, status: 502, retryable: false };
   }
 
   #hidden(text: string): string {
