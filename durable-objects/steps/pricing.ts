@@ -83,16 +83,29 @@ export const correctSpending = (
   job: PricedAttempt,
   spent: Spent,
   cost: AttemptCost,
-  estimate: { readonly nanoUsd: number | null; readonly endedAt: number },
+  estimate: { readonly usage: Usage | null; readonly nanoUsd: number | null; readonly endedAt: number },
 ): void => {
   // A price that is known is better than none.
   if (cost.costNanoUsd === null && estimate.nanoUsd !== null) return;
   turn.recordCorrection(measured(job, spent, cost));
   changeBatch(turn, job, (batch) => noteCorrected(batch, estimate.nanoUsd, cost.costNanoUsd));
   const more = (cost.costNanoUsd ?? 0) - (estimate.nanoUsd ?? 0);
-  // A counter that falls would look like one that began again.
-  if (more > 0) turn.memory.counters.tallies.noteSpent(job.workerProvider ?? "", job.model ?? "", null, more);
+  turn.memory.counters.tallies.noteSpent(
+    job.workerProvider ?? "",
+    job.model ?? "",
+    moreThan(estimate.usage, spent),
+    Math.max(0, more),
+  );
   charge(turn, job, estimate.endedAt, more);
+};
+
+/** What was told beyond the estimate: a counter that falls would look like one that began again. */
+const moreThan = (estimate: Usage | null, { usage }: Spent): Usage => {
+  const [before, told] = [estimate ?? NO_USAGE, usage ?? NO_USAGE];
+  return {
+    inputTokens: Math.max(0, told.inputTokens - before.inputTokens),
+    outputTokens: Math.max(0, told.outputTokens - before.outputTokens),
+  };
 };
 
 export const measured = (job: PricedAttempt, { usage }: Spent, cost: AttemptCost): Correction => {

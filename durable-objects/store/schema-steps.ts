@@ -395,4 +395,5 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE UNIQUE INDEX idempotency_keys ON idempotency (key, scope, key_id)`,
     `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
   ],
+  [`ALTER TABLE unreported ADD COLUMN estimated_input_tokens INTEGER`],
 ];

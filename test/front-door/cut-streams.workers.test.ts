@@ -105,6 +105,30 @@ describe("a stream that was cut", () => {
     expect((await world.ok("GET", "/api/cost?period=day")).total_usd).toBe(10);
   });
 
+  it("has in the metrics the tokens that its worker tells beyond the estimate, and never fewer than before", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", PRICED);
+    const { job } = await cutStream(world);
+    const estimate = async () => (await world.ok("GET", `/api/jobs/${job.id}/attempts`)).attempts[0].usage;
+    await expect
+      .poll(() => inStorage(world, ({ sql }) => sql.exec("SELECT said_chars FROM unreported").one()))
+      .toEqual({
+        said_chars: 80,
+      });
+    await isOver15Seconds(world);
+    await alarm(world);
+    const { input_tokens, output_tokens } = await estimate();
+    const counted = async (kind: string) => {
+      const { text } = await world.get("/metrics");
+      return Number(new RegExp(`signalbox_tokens_total\\{[^}]*kind="${kind}"\\} (\\d+)`).exec(text)?.[1]);
+    };
+    expect([await counted("input"), await counted("output")]).toEqual([input_tokens, output_tokens]);
+    const usage = { input_tokens: 1_000, output_tokens: 3 };
+    await world.post(`/api/jobs/${job.id}/complete`, { lease: job.lease, result: "late", usage });
+    expect([await counted("input"), await counted("output")]).toEqual([1_000, output_tokens]);
+    expect(await estimate()).toMatchObject(usage);
+  });
+
   it("counts as unpriced where no price is known", async () => {
     const world = await newWorld();
     const { worker, job } = await cutStream(world);

@@ -5,7 +5,7 @@
 
 import { tokensOf } from "../../../contract/words/token-estimate.ts";
 import { isEdgeInstance } from "../../../domain/fleet/worker.ts";
-import type { Job } from "../../../domain/job/job.ts";
+import type { Job, Usage } from "../../../domain/job/job.ts";
 import { type AttemptCost, noteLateCost } from "../../../domain/money/cost.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
@@ -18,6 +18,7 @@ import {
   type Spent,
 } from "../../steps/pricing.ts";
 import { seesJobsOf } from "../../steps/reading.ts";
+import type { UnreportedLease } from "../../store/sums/unreported.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { ESTIMATE_AFTER_MS } from "../../turn/uncounted.ts";
 import { enforceBudget } from "./budget.ts";
@@ -38,7 +39,8 @@ export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease
   const attempt = { ...job, lease: ended.lease, assignedWorker: ended.worker, workerProvider: ended.provider };
   const cost = costOfAttempt(turn, attempt, report);
   const { endedAt, estimatedNanoUsd: nanoUsd } = ended;
-  if (ended.isEstimated) correctSpending(turn, attempt, report, cost, { nanoUsd, endedAt });
+  const usage = estimateOf(ended);
+  if (ended.isEstimated) correctSpending(turn, attempt, report, cost, { usage, nanoUsd, endedAt });
   else recordSpending(turn, attempt, "late", report, cost, endedAt);
   showSpent(turn, attempt, report, cost);
   enforceBudget(turn);
@@ -64,13 +66,16 @@ export const nextEstimateAt = (turn: Turn): number | null => {
   return oldestAt === null ? null : oldestAt + ESTIMATE_AFTER_MS;
 };
 
+/** Null: it is a lost call of the coordinator's own. */
+const estimateOf = ({ worker, inputTokens, saidChars }: UnreportedLease): Usage | null =>
+  isEdgeInstance(worker) ? null : { inputTokens: inputTokens ?? 0, outputTokens: tokensOf(saidChars) };
+
 /** Counts what nobody reported in time. */
 export const estimateUnreported = (turn: Turn): void => {
   const ended = turn.store.unreported.toEstimate(turn.nowAt - ESTIMATE_AFTER_MS, ESTIMATES_A_SWEEP);
-  for (const { jobId, lease, worker, provider, inputTokens, saidChars, model, keyId, fairnessKey, endedAt } of ended) {
-    const isLost = isEdgeInstance(worker);
-    const usage = isLost ? null : { inputTokens: inputTokens ?? 0, outputTokens: tokensOf(saidChars) };
-    const spent = { usage, isEstimate: true, costUsd: null, model };
+  for (const one of ended) {
+    const { jobId, lease, worker, provider, model, keyId, fairnessKey, endedAt } = one;
+    const spent = { usage: estimateOf(one), isEstimate: true, costUsd: null, model };
     const batch = turn.store.jobs.find(jobId)?.batch ?? null;
     const leased = { id: jobId, lease, assignedWorker: worker, workerProvider: provider };
     const attempt = { ...leased, model, keyId, fairnessKey, batch };

@@ -1,6 +1,6 @@
 // Leases that ended without a report of their holder: cancelled, halted, timed out, reaped. The cost of such an attempt
-// may still be reported, once. A stream's cost is estimated if it is not: `inputTokens` is null for what is never
-// estimated, or is already. A report that comes later takes the estimate's place.
+// may still be reported, once. A stream's cost is estimated if it is not. A report that comes later takes the
+// estimate's place.
 
 import { all, first, put, type Sql, scalar } from "../sql.ts";
 
@@ -10,6 +10,7 @@ export interface UnreportedLease {
   readonly worker: string;
   readonly provider: string;
   readonly endedAt: number;
+  /** Of its estimate; null for what is never estimated. */
   readonly inputTokens: number | null;
   /** Characters of content that its relay passed on. */
   readonly saidChars: number;
@@ -27,8 +28,8 @@ export interface EstimatedLease extends UnreportedLease {
 
 type Cells = Omit<EstimatedLease, "isEstimated"> & { readonly isEstimated: number };
 
-const SELECT = `SELECT job_id AS jobId, lease, worker, provider, ended_at AS endedAt, input_tokens AS inputTokens,
-  said_chars AS saidChars, model, key_id AS keyId, fairness_key AS fairnessKey, is_estimated AS isEstimated,
+const SELECT = `SELECT job_id AS jobId, lease, worker, provider, ended_at AS endedAt,
+  COALESCE(input_tokens, estimated_input_tokens) AS inputTokens, said_chars AS saidChars, model, key_id AS keyId, fairness_key AS fairnessKey, is_estimated AS isEstimated,
   estimated_nano_usd AS estimatedNanoUsd FROM unreported`;
 
 const read = (row: Cells): EstimatedLease => ({ ...row, isEstimated: row.isEstimated === 1 });
@@ -55,7 +56,12 @@ export const unreportedTable = (sql: Sql) => ({
   },
 
   noteSaid: (jobId: string, lease: number, chars: number): void => {
-    sql.exec("UPDATE unreported SET said_chars = ? WHERE job_id = ? AND lease = ?", chars, jobId, lease);
+    sql.exec(
+      "UPDATE unreported SET said_chars = ? WHERE job_id = ? AND lease = ? AND NOT is_estimated",
+      chars,
+      jobId,
+      lease,
+    );
   },
 
   /** Those that ended no later than this and are estimated, the oldest first. */
@@ -72,7 +78,8 @@ export const unreportedTable = (sql: Sql) => ({
 
   noteEstimated: (jobId: string, lease: number, nanoUsd: number | null): void => {
     sql.exec(
-      `UPDATE unreported SET input_tokens = NULL, is_estimated = 1, estimated_nano_usd = ?
+      `UPDATE unreported
+       SET input_tokens = NULL, estimated_input_tokens = input_tokens, is_estimated = 1, estimated_nano_usd = ?
        WHERE job_id = ? AND lease = ?`,
       nanoUsd,
       jobId,
