@@ -36,6 +36,8 @@ export const exampleOf = (schema: JsonSchema, schemas: Schemas, name = "", depth
   const given = schema.examples?.[0] ?? schema.const ?? schema.default ?? schema.enum?.[0];
   if (given !== undefined) return given;
   const [option] = schema.anyOf ?? schema.oneOf ?? [];
+  // A limit that is off unless it is set: who copies the example of the config gets none.
+  if (schema.default === null && option?.maximum !== undefined) return null;
   if (option !== undefined) return exampleOf(option, schemas, name, depth);
   const [type] = [schema.type].flat();
   switch (type) {
