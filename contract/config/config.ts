@@ -45,9 +45,16 @@ const price = z
   .meta({ id: "Price", description: "US dollars, per million tokens or per request" });
 
 const rateLimit = z.strictObject({
-  max_concurrent: z.int().min(1).max(100_000).nullish(),
-  retry_after_seconds: seconds(0, DAY_SECONDS).default(DEFAULT_RATE_LIMIT.retryAfterMs / 1000),
-  max_retries: z.int().min(0).max(100).default(DEFAULT_RATE_LIMIT.maxRetries),
+  max_concurrent: z.int().min(1).max(100_000).nullish().meta({ description: "jobs that the provider runs at a time" }),
+  retry_after_seconds: seconds(0, DAY_SECONDS)
+    .default(DEFAULT_RATE_LIMIT.retryAfterMs / 1000)
+    .meta({ description: "the first wait after a 429" }),
+  max_retries: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(DEFAULT_RATE_LIMIT.maxRetries)
+    .meta({ description: "tries after a 429, before the job fails" }),
 });
 
 const edge = z
@@ -95,12 +102,16 @@ export const configDocument = z
       .strictObject({
         timeout_seconds: seconds(0.1, 30 * DAY_SECONDS)
           .nullable()
-          .default(900),
+          .default(900)
+          .meta({ description: "how long a job runs at most, unless it says so itself" }),
         reap_stale_after_seconds: seconds(0.1, 30 * DAY_SECONDS)
           .nullable()
-          .default(120),
+          .default(120)
+          .meta({ description: "how long a worker is silent before its running job goes back to the queue" }),
         max_attempts: z.int().min(1).max(100).default(5),
-        accept_within_seconds: seconds(0.1, DAY_SECONDS).default(30),
+        accept_within_seconds: seconds(0.1, DAY_SECONDS)
+          .default(30)
+          .meta({ description: "how long a worker has a job without starting it before the next one gets it" }),
         retry: z
           .strictObject({
             backoff_seconds: seconds(0, DAY_SECONDS).default(1).meta({
@@ -114,7 +125,9 @@ export const configDocument = z
     presence: z
       .strictObject({
         heartbeat_interval_seconds: seconds(MIN_HEARTBEAT_SECONDS, 3600).default(15),
-        offline_after_seconds: seconds(0.2, DAY_SECONDS).default(60),
+        offline_after_seconds: seconds(0.2, DAY_SECONDS)
+          .default(60)
+          .meta({ description: "how long a worker is silent before it is offline" }),
         forget_after_seconds: seconds(1, MAX_FORGET_SECONDS)
           .default(7 * DAY_SECONDS)
           .meta({ description: "seconds after which an offline worker is forgotten" }),
@@ -123,8 +136,11 @@ export const configDocument = z
     providers: recordUpTo(MAX_PROVIDERS, providerName, provider).prefault({}),
     routing: z
       .strictObject({
-        strategy: z.enum(STRATEGIES).default("score"),
-        chain: z.array(providerName).max(50).default([]),
+        strategy: z.enum(STRATEGIES).default("score").meta({
+          description:
+            "who comes before a better score: nobody; the first provider of `chain` that has a worker, after a failure the next; the worker with the smallest share of its places taken; the cheapest provider; who had no job for longest",
+        }),
+        chain: z.array(providerName).max(50).default([]).meta({ description: "providers, of `fallback` alone" }),
         weights: weights.prefault({}),
         swap_wait_seconds: seconds(0, DAY_SECONDS).nullable().default(null).meta({
           description:
@@ -139,7 +155,10 @@ export const configDocument = z
     budget: z
       .strictObject({
         ...limits,
-        on_reached: z.enum(BUDGET_ACTIONS).default("reject"),
+        on_reached: z.enum(BUDGET_ACTIONS).default("reject").meta({
+          description:
+            "reject: what costs money gets no new jobs until the period ends; killswitch: level 1 until it is cleared",
+        }),
       })
       .prefault({}),
     api: z

@@ -35,6 +35,11 @@ it("the config that is sent may leave everything out, the config that is answere
   expect(get?.responses[200]?.content?.["application/json"]?.schema).toEqual(ref("ConfigAnswer"));
 });
 
+it("says what each strategy does, in the order in which they are named", () => {
+  const { strategy } = schemas.Config?.properties?.routing?.properties ?? {};
+  expect(strategy?.description?.split("; ")).toHaveLength(strategy?.enum?.length ?? 0);
+});
+
 it("every reference leads to a schema of the document", () => {
   const names = [...JSON.stringify(document).matchAll(/#\/components\/schemas\/([^"]+)/g)].map(([, name]) => name);
   expect(names.filter((name) => schemas[name ?? ""] === undefined)).toEqual([]);
