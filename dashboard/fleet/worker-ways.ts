@@ -39,7 +39,7 @@ export const WAYS = {
   python: {
     label: "A Python function",
     needs: "Python 3.9 or later",
-    text: ({ name, tags }, origin) => `pip install ${origin}/${WHEEL_NAME}
+    text: ({ name, tags }, origin) => `python3 -m venv venv && venv/bin/pip install ${origin}/${WHEEL_NAME}
 cat > worker.py <<'END'
 from signalbox import run, worker
 
@@ -49,7 +49,7 @@ def upper(job, ctx):
 
 run()
 END
-python3 worker.py`,
+venv/bin/python worker.py`,
   },
   typescript: {
     label: "A TypeScript function",

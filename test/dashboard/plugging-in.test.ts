@@ -92,7 +92,10 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
 
   it.each([
     ["Any command", /signalbox\.tgz worker --exec 'tr a-z A-Z' --provider upper --instance own-box/],
-    ["A Python function", /pip install \S+\/signalbox-\S+\.whl[\s\S]*@worker\(provider="upper", instance="own-box"/],
+    [
+      "A Python function",
+      /venv\/bin\/pip install \S+\/signalbox-\S+\.whl[\s\S]*@worker\(provider="upper", instance="own-box"/,
+    ],
     ["A TypeScript function", /npm install \S+\/signalbox\.tgz[\s\S]*from .signalbox\/worker./],
   ])("%s is added as a worker, with text to copy", async (way, text) => {
     const { page, faults } = await world.show("fleet/~add");
