@@ -30,7 +30,7 @@ export type BatchEnding = "completed" | "expired" | "cancelled";
 export const CANCEL_GRACE_MS = MINUTE_MS;
 /** Of a tenant, not ended. */
 export const MAX_OPEN_BATCHES = 100;
-/** Of a tenant, ended ones that still have their outputs included. */
+/** Of a tenant, those included that have ended and are not forgotten yet. */
 export const MAX_BATCHES = 10_000;
 const WINDOW_LIMITS_MS = { shortest: HOUR_MS, longest: 7 * DAY_MS };
 export const OUTPUT_LIFE_MS = { shortest: HOUR_MS, usual: 30 * DAY_MS, longest: 30 * DAY_MS };

@@ -117,7 +117,12 @@ export type Refusal =
   | { readonly code: "result_file_unknown"; readonly id: string; readonly jobId: string }
   | { readonly code: "file_in_use"; readonly id: string; readonly batch: string }
   | { readonly code: "batch_state"; readonly id: string; readonly status: string; readonly command: string }
-  | { readonly code: "too_many_batches"; readonly limit: number; readonly retryAfterSeconds: number }
+  | {
+      readonly code: "too_many_batches";
+      readonly limit: number;
+      readonly areEnded: boolean;
+      readonly retryAfterSeconds: number;
+    }
   | { readonly code: "models_not_managed"; readonly instance: string }
   | {
       readonly code: "action_not_supported";

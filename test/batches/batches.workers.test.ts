@@ -18,6 +18,7 @@ import {
   type World,
 } from "../support/workerd/client.ts";
 import { begin, line, linesOf, numbered, own, upload, whenIs } from "../support/workerd/embedding-batches.ts";
+import { copyRow } from "../support/workerd/rows.ts";
 
 const rewrite = async (world: World, id: string, change: (batch: BatchRecord) => BatchRecord): Promise<void> => {
   await inStorage(world, (storage) => {
@@ -44,6 +45,22 @@ it("takes 100 batches at a time and no more", async () => {
   const refused = await world.post("/v1/batches", asked);
   expect([refused.status, refused.body.error.code]).toEqual([429, "too_many_batches"]);
   expect(refused.headers.get("retry-after")).toBe("60");
+  expect(refused.body.error.message).toMatch(/has 100 batches.*wait until some have ended$/);
+});
+
+it("keeps 10,000 batches that have ended and no more: one that is deleted makes room", async () => {
+  const world = await newWorld();
+  const file = await upload(world, numbered(1));
+  const asked = { input_file_id: file, endpoint: "/v1/embeddings", completion_window: "24h" };
+  const { id } = await world.ok("POST", "/v1/batches", asked);
+  await world.ok("POST", `/v1/batches/${id}/cancel`);
+  await whenIs(world, id, "cancelled");
+  await copyRow(world, "batches", 9_999, { id: "'batch_' || i", record: "json_set(record, '$.id', 'batch_' || i)" });
+  const refused = await world.post("/v1/batches", asked);
+  expect([refused.status, refused.body.error.code]).toEqual([429, "too_many_batches"]);
+  expect(refused.body.error.message).toContain("has 10000 batches, which is the maximum: delete some that have ended");
+  await world.ok("DELETE", `/v1/messages/batches/msg${id}`);
+  await world.ok("POST", "/v1/batches", asked);
 });
 
 it("begins no line while the tenant stores as much as it may, and says so", async () => {

@@ -33,9 +33,10 @@ const RETRY_SECONDS = 60;
 const AFTER_WINDOW_MS = HOUR_MS;
 const NAMED_REASONS = 3;
 
-const tooMany = (limit: number): Refusal => ({
+const tooMany = (limit: number, areEnded: boolean): Refusal => ({
   code: "too_many_batches",
   limit,
+  areEnded,
   retryAfterSeconds: RETRY_SECONDS,
 });
 
@@ -54,8 +55,8 @@ export const create = (
   if (!backlog.ok) return backlog;
   const limited = refuseOverUse(turn, []);
   if (!limited.ok) return limited;
-  if (turn.memory.batches.size >= MAX_OPEN_BATCHES) return err(tooMany(MAX_OPEN_BATCHES));
-  if (turn.store.batches.total() >= MAX_BATCHES) return err(tooMany(MAX_BATCHES));
+  if (turn.memory.batches.size >= MAX_OPEN_BATCHES) return err(tooMany(MAX_OPEN_BATCHES, false));
+  if (turn.store.batches.total() >= MAX_BATCHES) return err(tooMany(MAX_BATCHES, true));
   const batch = createBatch({ ...asked, keyId: turn.caller.keyId }, windowMs, turn.nowAt);
   const keptUntil = Math.max(file.expiresAt, batch.expiresAt + AFTER_WINDOW_MS);
   turn.store.files.put({ ...file, expiresAt: keptUntil });
