@@ -48,7 +48,8 @@ const FLAGS = {
     "name of this worker, the same after a restart (default: the machine, with --exec the machine and the provider)",
   provider: "provider that jobs ask for (default: the runtime's name)",
   tags: "comma-separated tags that this worker offers",
-  models: "comma-separated models that it offers (default: any); jobs without a model use the first",
+  models:
+    "comma-separated models that it offers (default: those that its runtime lists); jobs without a model use the first",
   tier: "economy, standard or premium",
   concurrency: "jobs at the same time, 1 to 1000 (default 1)",
   runtime: `model runtime (default: a local one that is found, else echo): ${RUNTIME_NAMES.join(", ")}`,
