@@ -138,7 +138,7 @@ export const configDocument = z
       .strictObject({
         strategy: z.enum(STRATEGIES).default("score").meta({
           description:
-            "who comes before a better score: nobody; the first provider of `chain` that has a worker, after a failure the next; the worker with the smallest share of its places taken; the cheapest provider; who had no job for longest",
+            "what counts before the score: nothing; the place in `chain`, whose next provider gets what fails; the share of free places; the price; how long ago a worker had a job",
         }),
         chain: z.array(providerName).max(50).default([]).meta({ description: "providers, of `fallback` alone" }),
         weights: weights.prefault({}),
