@@ -126,7 +126,7 @@ const doorOf = (api: Api): Endpoint => {
       tag: TAG,
       summary: SUMMARIES[api],
       description:
-        "The request becomes a job like any other. Errors have the API's own format; a runtime's 4xx keeps its status.",
+        "The request becomes a job like any other; its headers `X-Signalbox-Provider`, `-Tags`, `-Priority`, `-Tier`, `-Timeout`, `-Queue`, `-Session`, `-User`, `-Edge` and `-Metadata` say more. Errors have the API's own format; a runtime's 4xx keeps its status.",
       takesAnyQuery: true,
       headers: idempotencyHeader,
       errorSchema,

@@ -1,6 +1,7 @@
 // The API's documents: fields that are always present are required, a request and an answer that differ are two
 // schemas, and the page shows each field, including the sockets' messages.
 
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { WIRE } from "../../contract/refusal.ts";
 import { endpoints } from "../../src/app.ts";
@@ -104,6 +105,14 @@ it("the page shows types, limits, defaults, headers, a job's input and the messa
   for (const name of ["schema-JobInput", "temperature", "job.assigned", "job.completed", "snapshot", "fleet.updated"])
     expect(page).toContain(name);
   expect(page).not.toMatch(/<script|https?:\/\/(?!example\.com)/);
+});
+
+it("a request at the front door has all headers that are read of it", () => {
+  const sources = ["front-door/request.ts", "http/header-value.ts"].map((file) => readFileSync(`src/${file}`, "utf8"));
+  const read = new Set(sources.join("").match(/(?<="x-signalbox)-[a-z]+/g));
+  expect(read.size).toBeGreaterThan(8);
+  const says = (document.paths["/v1/chat/completions"]?.post?.description ?? "").toLowerCase();
+  expect([...read].filter((name) => !says.includes(`${name}\``))).toEqual([]);
 });
 
 it("the page shows how streams are written, and how nobody's change of the config is overwritten", () => {
