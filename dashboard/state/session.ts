@@ -140,11 +140,16 @@ const signInFromAddress = async (key: string): Promise<void> => {
   }
 };
 
-/** Anyone can send a link with a key, so it never replaces a session without a question. */
+/** A key says whose it is (`sbx_a_<tenant>_<id>_…`), so that the printed address may be opened again and again. */
+const isKeyOf = ({ tenant, key_id: id }: SessionAnswer, key: string): boolean =>
+  id !== null && key.includes(`_${tenant}_${id}_`);
+
+/** Anyone can send a link with a key, so another one never replaces a session without a question. */
 const takeFromAddress = async (key: string): Promise<void> => {
   if (session.peek() === undefined) await resume();
-  if (session.peek()) offeredKey.value = key;
-  else await signInFromAddress(key);
+  const found = session.peek();
+  if (!found) await signInFromAddress(key);
+  else if (!isKeyOf(found, key)) offeredKey.value = key;
 };
 
 export const acceptOfferedKey = async (): Promise<void> => {

@@ -30,6 +30,11 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     await page.getByText("Live", { exact: true }).waitFor();
     expect(page.url()).not.toContain("key=");
     expect(await page.evaluate(() => history.length)).toBeLessThanOrEqual(2);
+    // Opened again, it is no other key.
+    await page.goto("about:blank");
+    await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect(page.url()).not.toContain("key=");
     expect(faults()).toEqual([]);
   });
 
