@@ -29,8 +29,15 @@ export interface Variables {
 
 export type AppContext = Context<{ Bindings: Env; Variables: Variables }>;
 
-/** Over https browsers bind the first to this host; over plain http they store only the second. */
-export const SESSION_COOKIES = ["__Host-signalbox", "signalbox"] as const;
+/**
+ * Over https browsers bind the first to this host; over plain http they store only the second. A port is part of the
+ * name, because a browser sends a cookie to every port of its host: two services of one machine keep apart.
+ */
+export const sessionCookies = (c: AppContext): readonly [bound: string, plain: string] => {
+  const { port } = new URL(c.req.url);
+  const plain = port === "" ? "signalbox" : `signalbox-${port}`;
+  return [`__Host-${plain}`, plain];
+};
 
 export const MAX_CHECKED_TOKENS = 1000;
 const checkedTokens = new Map<string, TokenFacts>();
@@ -102,7 +109,7 @@ export const isHttps = (c: AppContext): boolean =>
   (c.env.SERVICE_PUBLIC_URL ?? "").startsWith("https://");
 
 /** Over https a neighbouring host can set the plain cookie, but not the bound one. */
-const cookieOf = (c: AppContext): string | undefined => getCookie(c, SESSION_COOKIES[isHttps(c) ? 0 : 1]);
+const cookieOf = (c: AppContext): string | undefined => getCookie(c, sessionCookies(c)[isHttps(c) ? 0 : 1]);
 
 /** The session of the request's cookie, if the cookie is valid. */
 export const sessionOf = async (c: AppContext): Promise<TokenFacts | null> => {

@@ -1,13 +1,11 @@
 // The cookie of the dashboard's session, of a key or of a person.
 
 import { deleteCookie, setCookie } from "hono/cookie";
-import { type AppContext, isHttps, SESSION_COOKIES } from "./auth.ts";
-
-const [SECURE_COOKIE, PLAIN_COOKIE] = SESSION_COOKIES;
+import { type AppContext, isHttps, sessionCookies } from "./auth.ts";
 
 export const setSessionCookie = (c: AppContext, token: string, expires: Date | null): void => {
   const secure = isHttps(c);
-  setCookie(c, secure ? SECURE_COOKIE : PLAIN_COOKIE, token, {
+  setCookie(c, sessionCookies(c)[secure ? 0 : 1], token, {
     httpOnly: true,
     sameSite: "Strict",
     path: "/",
@@ -17,6 +15,7 @@ export const setSessionCookie = (c: AppContext, token: string, expires: Date | n
 };
 
 export const deleteSessionCookies = (c: AppContext): void => {
-  deleteCookie(c, PLAIN_COOKIE, { path: "/" });
-  deleteCookie(c, SECURE_COOKIE, { path: "/", secure: true });
+  const [bound, plain] = sessionCookies(c);
+  deleteCookie(c, plain, { path: "/" });
+  deleteCookie(c, bound, { path: "/", secure: true });
 };

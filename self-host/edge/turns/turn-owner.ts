@@ -3,11 +3,12 @@
 // whether the service is well is always answered.
 
 import type { IncomingMessage } from "node:http";
-import { isCheckedToken, SESSION_COOKIES } from "../../../src/http/auth.ts";
+import { isCheckedToken } from "../../../src/http/auth.ts";
 
 const HEALTH_PATH = "/health";
 const BEARER = /^Bearer /i;
-const SESSION = new RegExp(`(?:^|;\\s*)(?:${SESSION_COOKIES.join("|")})=([^;]+)`);
+/** Cookies as `sessionCookies` names them. */
+const SESSIONS = /(?:^|;\s*)(?:__Host-)?signalbox(?:-\d+)?=([^;]+)/g;
 
 export interface TurnOwner {
   readonly name: string;
@@ -15,7 +16,11 @@ export interface TurnOwner {
 }
 
 const tokenIn = ({ authorization, "x-api-key": apiKey, cookie = "" }: IncomingMessage["headers"]): string =>
-  authorization?.replace(BEARER, "") ?? apiKey?.toString() ?? SESSION.exec(cookie)?.[1] ?? "";
+  authorization?.replace(BEARER, "") ?? apiKey?.toString() ?? sessionIn(cookie);
+
+/** Other services of this machine have cookies, too. */
+const sessionIn = (cookie: string): string =>
+  [...cookie.matchAll(SESSIONS)].map(([, token = ""]) => token).find(isCheckedToken) ?? "";
 
 export const turnOwnerOf = ({ headers, url = "" }: IncomingMessage, addressOf: () => string): TurnOwner => {
   const token = tokenIn(headers);

@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { MAX_SESSIONS_A_KEY } from "../../../durable-objects/operations/access/sessions.ts";
 import { newWorld, ORIGIN, request } from "../../support/workerd/client.ts";
+import { edgeFetch } from "../../support/workerd/edge.ts";
 import { signIn } from "../../support/workerd/sign-in.ts";
 
 describe("the dashboard's session", () => {
@@ -21,6 +22,15 @@ describe("the dashboard's session", () => {
     // A neighbouring host could set this one.
     const plain = pair.replace("__Host-", "");
     expect((await request(null, "GET", "/api/jobs", undefined, { headers: { cookie: plain } })).status).toBe(401);
+  });
+
+  it("keeps apart from that of a service at another port, to which browsers send it, too", async () => {
+    const { pair } = await signIn((await newWorld()).key);
+    const see = (port: string, cookie: string) =>
+      edgeFetch(`${ORIGIN}${port}/session`, { headers: { cookie } }).then(({ status }) => status);
+    const renamed = pair.replace("=", "-8443=");
+    expect([await see("", pair), await see(":8443", pair)]).toEqual([200, 401]);
+    expect([await see(":8443", renamed), await see(":8443", `${pair}; ${renamed}`)]).toEqual([200, 200]);
   });
 
   it("ends the oldest of a hundred when its key signs in once more, and no other key's", async () => {
