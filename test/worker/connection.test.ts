@@ -32,7 +32,7 @@ function connectWorker({ concurrency = 1, apiKey = KEY, instance = "w1" } = {}) 
   stops.push(stop);
   const lines: string[] = [];
   const log = (line: string) => void lines.push(line);
-  const line = { apiUrl: coordinator.url, apiKey, instance, random: () => 0 };
+  const line = { apiUrl: coordinator.url, apiKey, instance, random: () => 0, handshakeWithinMs: 500 };
   const loop = new Loop({
     identity: { instance, provider: "echo", tags: "", models: [], tier: null, concurrency, version: "1" },
     ...partsFor({ ...createEchoRuntime(), probe: quietProbe }),
@@ -313,7 +313,7 @@ describe("a worker on plain HTTP", () => {
   });
 });
 
-describe.each(["cuts", "mutes", "deafens"] as const)("a firewall that %s WebSockets", (firewall) => {
+describe.each(["cuts", "swallows", "mutes", "deafens"] as const)("a firewall that %s WebSockets", (firewall) => {
   test("leaves a worker plain HTTP, after a second try", async () => {
     coordinator.firewall = firewall;
     coordinator.heartbeatSeconds = 0.5;
@@ -323,6 +323,17 @@ describe.each(["cuts", "mutes", "deafens"] as const)("a firewall that %s WebSock
     await coordinator.waitFor("job.completed");
     expect(lines).toContain("connected over HTTP");
   });
+});
+
+test("a coordinator that stood still is worked for over a WebSocket as before", async () => {
+  coordinator.firewall = "swallows";
+  const goOn = coordinator.holdBack("/health");
+  const { lines } = connectWorker();
+  await coordinator.until(() => coordinator.requests.includes("/health"));
+  coordinator.firewall = null;
+  goOn();
+  await coordinator.waitFor("presence");
+  expect(lines).toEqual([expect.stringContaining("no WebSocket"), "connected over WebSocket"]);
 });
 
 test("an address where something else listens is told as such", async () => {

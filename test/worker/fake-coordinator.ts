@@ -37,10 +37,10 @@ export class FakeCoordinator extends Watched {
   readonly configRequests: { ifNoneMatch: string | undefined; authorization: string | undefined }[] = [];
   allowsSocket = true;
   /**
-   * What a firewall on the way does to a WebSocket: resets it; opens it, lets nothing through and closes it; or lets
-   * nothing of the worker's through.
+   * What a firewall on the way does to a WebSocket: resets it; answers no handshake; opens it, lets nothing through and
+   * closes it; or lets nothing of the worker's through.
    */
-  firewall: "cuts" | "mutes" | "deafens" | null = null;
+  firewall: "cuts" | "swallows" | "mutes" | "deafens" | null = null;
   answersPings = true;
   /** What happens to a finished HTTP answer: sent, cut off, or replaced by a gateway's with this status. */
   disturb: (path: string) => "cut" | number | null = () => null;
@@ -142,6 +142,7 @@ export class FakeCoordinator extends Watched {
         return;
       }
       if (this.firewall === "cuts") return void stream.destroy();
+      if (this.firewall === "swallows") return void stream.resume().on("end", () => stream.destroy());
       if (this.firewall === "mutes")
         return sockets.handleUpgrade(request, stream, head, (socket) => socket.terminate());
       sockets.handleUpgrade(request, stream, head, (socket) => this.#connected(socket));

@@ -3,17 +3,22 @@
 import { WebSocket } from "ws";
 import type { SessionSettings } from "./session.ts";
 
-const HANDSHAKE_TIMEOUT_MS = 10_000;
+const HANDSHAKE_WITHIN_MS = 10_000;
 
 export interface Coordinator {
   readonly apiUrl: string;
   readonly apiKey: string;
+  readonly handshakeWithinMs?: number;
 }
 
-export const openSocket = ({ apiUrl, apiKey }: Coordinator, path: string, maxReceivedBytes: number): WebSocket =>
+export const openSocket = (
+  { apiUrl, apiKey, handshakeWithinMs = HANDSHAKE_WITHIN_MS }: Coordinator,
+  path: string,
+  maxReceivedBytes: number,
+): WebSocket =>
   new WebSocket(`${apiUrl.replace(/^http/, "ws")}${path}`, {
     headers: { authorization: `Bearer ${apiKey}` },
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    handshakeTimeout: handshakeWithinMs,
     maxPayload: maxReceivedBytes,
     perMessageDeflate: false,
   });

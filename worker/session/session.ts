@@ -44,7 +44,7 @@ export type SessionHost = {
   freeSlots: () => number;
 };
 
-export type SessionSettings = { apiUrl: string; apiKey: string; instance: string };
+export type SessionSettings = { apiUrl: string; apiKey: string; instance: string; handshakeWithinMs?: number };
 
 /**
  * 401 and 403 end the worker, because every new try would be refused, too. A redirect, and 410 of a tenant that has

@@ -6,7 +6,7 @@ import { type CoordinatorMessage, coordinatorMessage, MAX_FRAME_MESSAGES } from 
 import { parseJson } from "../../contract/text/json-object.ts";
 import { LONG_JSON_CHARS } from "../../contract/words/json-bounds.ts";
 import { closeCodes } from "../../contract/words/values.ts";
-import { nothingAnswers } from "./check-address.ts";
+import { checkAddress, nothingAnswers } from "./check-address.ts";
 import { coordinatorSocket } from "./coordinator-socket.ts";
 import {
   type Ending,
@@ -35,6 +35,9 @@ const MAX_SHARED_FRAME_BYTES = LONG_JSON_CHARS;
  */
 const PASSES: ReadonlySet<number> = new Set([409, 429, 503]);
 
+/** In the words of `ws`. */
+const HANDSHAKE_IS_LATE = "Opening handshake has timed out";
+
 export const openSocketSession = (settings: SessionSettings, host: SessionHost): Promise<Opened> => {
   const socket = coordinatorSocket(settings, "connect", MAX_RECEIVED_BYTES);
   return new Promise((resolve) => {
@@ -54,11 +57,19 @@ export const openSocketSession = (settings: SessionSettings, host: SessionHost):
     });
     socket.on("error", (error: NodeJS.ErrnoException) => {
       const reason = error.message || (error.code ?? "the connection failed");
-      if (error.code === undefined) resolve({ ok: false, kind: "no_socket", reason });
+      if (reason === HANDSHAKE_IS_LATE) resolve(unanswered(settings, reason));
+      else if (error.code === undefined) resolve({ ok: false, kind: "no_socket", reason });
       else if (error.code === "ECONNRESET") resolve({ ok: false, kind: "cut", reason: `no WebSocket: ${reason}` });
       else resolve({ ok: false, kind: "unreachable", reason: nothingAnswers(settings.apiUrl, reason) });
     });
   });
+};
+
+/** Of a coordinator that stands still nothing else is answered either: it says nothing of what lies between. */
+const unanswered = async ({ apiUrl }: SessionSettings, reason: string): Promise<Opened> => {
+  const checked = await checkAddress(apiUrl);
+  if (checked.kind === "unreachable") return { ok: false, ...checked };
+  return { ok: false, kind: "cut", reason: `no WebSocket: ${reason}` };
 };
 
 const sessionOver = (socket: WebSocket, settings: SessionSettings, host: SessionHost): Session => {
