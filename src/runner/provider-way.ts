@@ -96,7 +96,7 @@ export class ProviderWay implements Way {
   refusalOf({ code }: JobFailure): string | null {
     if (!ABOUT_THE_KEY.has(code)) return null;
     const { provider } = this.#provider;
-    const what = code.endsWith("quota") || code === "quota_exhausted" ? "has no credit left" : "refused the key";
+    const what = code.includes("quota") ? "has no credit left" : "refused the key";
     const words = this.#hidden(this.#words);
     return startOf(`${provider} ${what}${words === "" ? "" : `: ${words}`}`, MAX_WORDS);
   }

@@ -54,19 +54,16 @@ export const readWhole = async (
     // A proxy's page is no sound, nor is nothing; of silence the text is empty.
     const isNone = /\bhtml\b/i.test(type) || (first.done === true && reader.dialect.speaks === true);
     if (isNone) return failed(reader.explain({ body: lacking(reader.dialect) }));
-    const start = first.done ? [] : [first.value];
-    if (reader.dialect.speaks === true && isPassedOn === true) return speak(start, pieces, type || OCTETS, emit);
+    const bytes = bounded(first.done ? [] : [first.value], pieces);
+    if (reader.dialect.speaks === true && isPassedOn === true) return speak(bytes, type || OCTETS, emit);
     if (store === undefined) throw new NotKept(resultTooLarge());
-    const kept = await store(
-      bounded(start, pieces, () => {}),
-      type || OCTETS,
-    );
+    const kept = await store(bytes, type || OCTETS);
     if (!kept.ok) throw new NotKept(kept.error);
     return { ok: true, result: null, stored: kept.file };
   }
   const heldBytes = isRead ? (reader.way.maxResultBytes ?? MAX_LARGE_RESULT_BYTES) : MAX_RESULT_BYTES;
   const { start, isWhole } = await startOf(pieces, heldBytes);
-  if (isWhole) return answerIn(reader, parseJson(new TextDecoder().decode(Buffer.concat(start))));
+  if (isWhole) return resultOf(reader, parseJson(new TextDecoder().decode(Buffer.concat(start))));
   if (store === undefined) throw new NotKept(resultTooLarge(heldBytes));
   return storeJson(reader, start, pieces, store);
 };
@@ -76,13 +73,12 @@ async function* piecesOf({ body }: RuntimeAnswer): AsyncGenerator<Uint8Array> {
 }
 
 const speak = async (
-  start: readonly Uint8Array[],
-  pieces: AsyncIterator<Uint8Array>,
+  pieces: AsyncIterable<Uint8Array>,
   contentType: string,
   emit: RunOptions["emit"],
 ): Promise<Outcome> => {
   let bytes = 0;
-  for await (const piece of bounded(start, pieces, () => {})) {
+  for await (const piece of pieces) {
     for (let at = 0; at < piece.byteLength; at += MAX_SPEECH_BYTES) {
       const part = piece.subarray(at, at + MAX_SPEECH_BYTES);
       await emit([speechDelta(part, bytes === 0 ? contentType : null)]);
@@ -105,24 +101,18 @@ const storeJson = async (
     JSON_TYPE,
   );
   if (!kept.ok) throw new NotKept(kept.error);
-  const outcome = resultOf(reader, members.finish() ?? undefined);
+  const outcome = resultOf(reader, members.finish() ?? undefined, true);
   return outcome.ok ? { ...outcome, result: null, stored: kept.file } : outcome;
 };
 
-const resultOf = ({ dialect, explain }: Reader, result: unknown): Outcome => {
+/** `isPart`: only some members of it were read. A proxy's or another service's JSON must not pass for an empty answer. */
+const resultOf = ({ dialect, explain }: Reader, result: unknown, isPart = false): Outcome => {
   if (result == null) return failed(explain({ body: NOT_JSON }));
   const said = withoutArray(result);
   if (isObject(said) && said.error) return failed(explain({ body: said }));
-  return { ok: true, result, ...dialect.spentOf(result) };
-};
-
-/** A proxy's or another service's JSON must not pass for an empty answer. */
-const answerIn = (reader: Reader, result: unknown): Outcome => {
-  const outcome = resultOf(reader, result);
-  const { dialect, explain } = reader;
-  if (!outcome.ok || dialect.answerHas.some((path) => readPath(result, path) != null)) return outcome;
-  const { ok: _ok, result: _result, ...spent } = outcome;
-  return failed(explain({ body: lacking(dialect) }), spent);
+  const isAnswer = isPart || dialect.answerHas.some((path) => readPath(result, path) != null);
+  const spent = dialect.spentOf(result);
+  return isAnswer ? { ok: true, result, ...spent } : failed(explain({ body: lacking(dialect) }), spent);
 };
 
 /** All of it, or the beginning of more than is held. */
@@ -144,13 +134,13 @@ const startOf = async (
 async function* bounded(
   start: readonly Uint8Array[],
   pieces: AsyncIterator<Uint8Array>,
-  note: (piece: Uint8Array) => void,
+  note?: (piece: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   const count = (piece: Uint8Array): Uint8Array => {
     bytes += piece.byteLength;
     if (bytes > MAX_LARGE_RESULT_BYTES) throw new NotKept(resultTooLarge());
-    note(piece);
+    note?.(piece);
     return piece;
   };
   for (const piece of start) yield count(piece);
