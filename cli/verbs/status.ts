@@ -96,7 +96,10 @@ const top: Verb = {
   says: "Shows jobs, workers and what waits, live (q ends it); in a pipe once, or a line of figures each time",
   examples: ["top", "top --every 10 --count 6", "top --json | jq .waiting"],
   flags: {
-    every: { takes: "seconds", says: `how often to look (${EVERY_SECONDS}); in a pipe a line of figures each time` },
+    every: {
+      takes: "seconds",
+      says: `how often to look (${EVERY_SECONDS}); in a pipe a line of figures each time, in the order of --json`,
+    },
     count: { takes: "n", says: "ends after so many looks" },
   },
   run: async (context, input) => {

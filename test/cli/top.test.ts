@@ -86,11 +86,12 @@ describe("the command", () => {
       ? new Response(metrics(10))
       : { tenant: "acme", jobs: [], workers: [], groups: [], total: 0, delayed: 0 };
 
-  it("prints a line of figures each time, in a pipe", async () => {
+  it("prints a line of figures each time, in a pipe; --json names them in the same order", async () => {
     const { out } = await runCommand(["top", "--count", "1"], answer);
     expect(out).toMatch(/^\S+Z\t3\t7\t\t\t\t\t2\t1\t5\t0\n$/);
     const { out: json } = await runCommand(["top", "--count", "1", "--json"], answer);
-    expect(JSON.parse(json)).toMatchObject({ waiting: 7 });
+    const [, ...figures] = Object.values(JSON.parse(json) as Record<string, number | null>);
+    expect(out.trimEnd().split("\t").slice(1)).toEqual(figures.map((figure) => String(figure ?? "")));
   });
 
   it("prints one picture in a pipe, without control sequences, and ends", async () => {
