@@ -63,14 +63,14 @@ const edge = z
     models: z.array(modelName).min(1).max(MAX_EDGE_MODELS).nullish().meta({
       description: "exact names, or patterns with `*`; without it, what the catalog's subscription lists",
     }),
-    max_concurrent: z.int().min(1).max(MAX_EDGE_PLACES).default(16),
+    max_concurrent: z.int().min(1).max(MAX_EDGE_PLACES).default(16).meta({ description: "calls at a time" }),
     as: z.enum(EDGE_MODES).default("fallback").meta({
       description:
         "fallback: only while no other worker can take the job, or once it has waited `after_seconds`; peer: as any other worker",
     }),
     after_seconds: seconds(0, DAY_SECONDS).default(20),
-    tier: z.enum(TIERS).nullish(),
-    tags: tags.default([]),
+    tier: z.enum(TIERS).nullish().meta({ description: "that it offers, as a worker does" }),
+    tags: tags.default([]).meta({ description: "that it offers, as a worker does" }),
   })
   .meta({ id: "EdgeConfig", description: "the coordinator calls the provider itself, without a worker process" });
 
@@ -94,7 +94,7 @@ const weights = z.strictObject(
 );
 
 /** A section for each local runtime names its model: `ollama: {model: llama3.2}`. */
-const runtime = z.strictObject({ model: modelName.nullish() });
+const runtime = z.strictObject({ model: modelName.nullish().meta({ description: "of jobs that name none" }) });
 
 export const configDocument = z
   .strictObject({
@@ -108,7 +108,7 @@ export const configDocument = z
           .nullable()
           .default(120)
           .meta({ description: "how long a worker is silent before its running job goes back to the queue" }),
-        max_attempts: z.int().min(1).max(100).default(5),
+        max_attempts: z.int().min(1).max(100).default(5).meta({ description: "tries of a job, the first included" }),
         accept_within_seconds: seconds(0.1, DAY_SECONDS)
           .default(30)
           .meta({ description: "how long a worker has a job without starting it before the next one gets it" }),
@@ -117,14 +117,18 @@ export const configDocument = z
             backoff_seconds: seconds(0, DAY_SECONDS).default(1).meta({
               description: "seconds to wait after a job's first failed attempt; doubles with each further one",
             }),
-            max_backoff_seconds: seconds(0, DAY_SECONDS).default(300),
+            max_backoff_seconds: seconds(0, DAY_SECONDS)
+              .default(300)
+              .meta({ description: "the longest wait between two attempts" }),
           })
           .prefault({}),
       })
       .prefault({}),
     presence: z
       .strictObject({
-        heartbeat_interval_seconds: seconds(MIN_HEARTBEAT_SECONDS, 3600).default(15),
+        heartbeat_interval_seconds: seconds(MIN_HEARTBEAT_SECONDS, 3600)
+          .default(15)
+          .meta({ description: "how often a worker is to report" }),
         offline_after_seconds: seconds(0.2, DAY_SECONDS)
           .default(60)
           .meta({ description: "how long a worker is silent before it is offline" }),
@@ -141,7 +145,7 @@ export const configDocument = z
             "what counts before the score: nothing; the place in `chain`, whose next provider gets what fails; the share of free places; the price; how long ago a worker had a job",
         }),
         chain: z.array(providerName).max(50).default([]).meta({ description: "providers, of `fallback` alone" }),
-        weights: weights.prefault({}),
+        weights: weights.prefault({}).meta({ description: "what each part counts in a score, of the sum of all" }),
         swap_wait_seconds: seconds(0, DAY_SECONDS).nullable().default(null).meta({
           description:
             "where a worker holds as many models as it can (`max_loaded`), a job for another model waits while jobs for the loaded ones wait, at most so long; null: it does not wait",
@@ -166,8 +170,11 @@ export const configDocument = z
         limits: z
           .strictObject({
             requests_per_second: z.number().min(0.001).max(MAX_REQUESTS).nullable().default(null),
-            burst: requests.nullable().default(null),
-            in_flight: requests.nullable().default(null),
+            burst: requests
+              .nullable()
+              .default(null)
+              .meta({ description: "requests at once, after a pause; null: those of one second" }),
+            in_flight: requests.nullable().default(null).meta({ description: "requests in progress" }),
           })
           .prefault({})
           .meta({

@@ -66,7 +66,11 @@ export const frontDoorConfig = z
       .default(30)
       .meta({ description: "days for which an answer of the Responses API can be retrieved and followed" }),
     aliases: recordUpTo(MAX_ALIASES, modelName, alias).default({}),
-    cors_origins: z.array(origin).max(MAX_ORIGINS).default([]),
+    cors_origins: z
+      .array(origin)
+      .max(MAX_ORIGINS)
+      .default([])
+      .meta({ description: "of web pages that may call `/v1`" }),
   })
   .meta({ id: "FrontDoorConfig" });
 
