@@ -181,9 +181,17 @@ const bound = new Set(boundRoutes);
 mount(app, endpoints, (one) => !bound.has(one), inEnvelope);
 app.get(longModelRoute.path, inEnvelope(longModelRoute.handle));
 
+/** Clients differ in whether they add "/v1" to the address that they are given. */
+const baseUrlHint = (path: string): string => {
+  if (path.startsWith("/v1/v1/")) return `: this client adds "/v1" itself, so its base URL ends before that`;
+  return endpoints.some(({ description }) => description.path === `/v1${path}`)
+    ? `: the client's base URL must end with "/v1"`
+    : "";
+};
+
 /** A path that is not part of the API belongs to the dashboard; a file that is missing there as well is 404. */
 const answerElsewhere = async (c: AppContext): Promise<Response> => {
-  const notThere = notFound("route", c.req.path);
+  const notThere = { ...notFound("route", c.req.path), hint: baseUrlHint(c.req.path) };
   if (isFrontDoor(c.req.path)) return refusalResponse(c, notThere);
   if (!URL.canParse(c.req.url)) throw new Refused(malformedAddress);
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";

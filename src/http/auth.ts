@@ -86,8 +86,15 @@ export const authenticateCaller = async (c: AppContext): Promise<TokenFacts> => 
   if (bearer === null) return authenticateSession(c);
   const facts = await factsOf(c.env, bearer);
   if (facts?.kind === "key") return facts;
-  throw new Refused((await isRootKey(c, bearer)) ? ROOT_KEY_MISPLACED : AUTHENTICATION_FAILED);
+  throw new Refused(await refusalOfStranger(c, bearer));
 };
+
+/** For a token that is no tenant's. */
+export const refusalOfStranger = async (
+  c: AppContext,
+  token: string,
+  unknown: Refusal = AUTHENTICATION_FAILED,
+): Promise<Refusal> => ((await isRootKey(c, token)) ? ROOT_KEY_MISPLACED : unknown);
 
 const ROOT_KEY_MISPLACED: Refusal = {
   code: "authentication_failed",

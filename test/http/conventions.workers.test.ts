@@ -1,7 +1,8 @@
 // Section 1 of the contract: problems, limits, malformed requests. The OpenAPI document: documents.workers.test.ts.
 
 import { describe, expect, it } from "vitest";
-import { request } from "../support/workerd/client.ts";
+import { ORIGIN, request } from "../support/workerd/client.ts";
+import { edgeFetch } from "../support/workerd/edge.ts";
 import { useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
 useOwnTenant();
@@ -57,6 +58,19 @@ describe("errors", () => {
     expect((await world.get("/api/jobs?since=2026-01-31T09:00:00%2B01:00")).status).toBe(200);
     const claim = await world.post("/api/workers/never/claim", {});
     expect(claim.body.detail).toBe('worker "never" not found: it registers with POST /presence');
+  });
+
+  it("say what is wrong with a client's base URL", async () => {
+    const without = await world.post("/chat/completions", {});
+    const words = `route "/chat/completions" not found: the client's base URL must end with "/v1"`;
+    expect([without.status, without.body.detail]).toEqual([404, words]);
+    const twice = await edgeFetch(`${ORIGIN}/v1/v1/messages`, { method: "POST" });
+    expect(await twice.json()).toMatchObject({
+      error: {
+        message: `route "/v1/v1/messages" not found: this client adds "/v1" itself, so its base URL ends before that`,
+      },
+    });
+    expect((await world.post("/completion", {})).body.detail).toBe('route "/completion" not found');
   });
 
   it("say that an address is too long, in both dialects", async () => {

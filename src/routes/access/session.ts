@@ -5,7 +5,7 @@ import type { Refusal } from "../../../domain/words/refusal.ts";
 import { UNAUTHORIZED } from "../../endpoint/openapi.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
-import { type AppContext, refuseForeignOrigin, sessionOf, signingSecret } from "../../http/auth.ts";
+import { type AppContext, refusalOfStranger, refuseForeignOrigin, sessionOf, signingSecret } from "../../http/auth.ts";
 import { mint, read } from "../../http/key-format.ts";
 import { Refused } from "../../http/refused.ts";
 import { deleteSessionCookies, setSessionCookie } from "../../http/session-cookie.ts";
@@ -45,8 +45,9 @@ const signIn = endpoint(
   },
   async (c, { body }) => {
     refuseForeignOrigin(c);
-    const token = await read(signingSecret(c.env), body.key.trim());
-    if (token === null || token.kind !== "key") throw new Refused(NO_KEY_OF_OURS);
+    const key = body.key.trim();
+    const token = await read(signingSecret(c.env), key);
+    if (token === null || token.kind !== "key") throw new Refused(await refusalOfStranger(c, key, NO_KEY_OF_OURS));
     const minted = await mint(signingSecret(c.env), "session", token.tenant, token.jurisdiction);
     const isOffHere = deploymentSignIn(c.env)?.keys_sign_in === false;
     const asked = { id: minted.id, hash: minted.hash, isOffHere };

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { MAX_SESSIONS_A_KEY } from "../../../durable-objects/operations/access/sessions.ts";
-import { newWorld, ORIGIN, request } from "../../support/workerd/client.ts";
+import { newWorld, ORIGIN, ROOT_KEY, request } from "../../support/workerd/client.ts";
 import { edgeFetch } from "../../support/workerd/edge.ts";
 import { signIn } from "../../support/workerd/sign-in.ts";
 
@@ -31,6 +31,11 @@ describe("the dashboard's session", () => {
     const renamed = pair.replace("=", "-8443=");
     expect([await see("", pair), await see(":8443", pair)]).toEqual([200, 401]);
     expect([await see(":8443", renamed), await see(":8443", `${pair}; ${renamed}`)]).toEqual([200, 200]);
+  });
+
+  it("is not opened by the operator's key, and says that it is that", async () => {
+    const { status, body } = await request(null, "POST", "/session", { key: ROOT_KEY });
+    expect([status, body.detail]).toEqual([401, expect.stringContaining("this is the operator's root key")]);
   });
 
   it("ends the oldest of a hundred when its key signs in once more, and no other key's", async () => {
