@@ -14,7 +14,7 @@ import { helpAbout } from "./help.ts";
 import { failed, readLocal, STANDARD } from "./local-file.ts";
 import { loginOf } from "./login.ts";
 import { Output, type Sink } from "./output.ts";
-import { type Parsed, parse } from "./parse.ts";
+import { type Parsed, parse, verbIn } from "./parse.ts";
 import type { Context } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
 
@@ -118,7 +118,9 @@ const main = async (argv: readonly string[]): Promise<number> => {
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\nsignalbox --help lists all commands.\n`);
+    const verb = verbIn(argv, VERBS);
+    const help = verb === null ? "--help lists all commands" : `${verb.name} --help shows what it takes`;
+    process.stderr.write(`${error.message}\nsignalbox ${help}.\n`);
     return EXIT.misunderstood;
   }
 };

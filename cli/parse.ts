@@ -44,6 +44,10 @@ export const parse = (argv: readonly string[], verbs: readonly Verb[]): Parsed =
   return { kind: "run", verb, input, isJson: flags.json !== undefined };
 };
 
+/** The command that these arguments are of, if it is known. */
+export const verbIn = (argv: readonly string[], verbs: readonly Verb[]): Verb | null =>
+  findVerb(argv, verbs)?.verb ?? null;
+
 /** The longest command name that the words begin with. */
 const findVerb = (words: readonly string[], verbs: readonly Verb[]): { verb: Verb; rest: readonly string[] } | null => {
   for (const length of [2, 1]) {
@@ -131,7 +135,7 @@ const readArguments = ({ args = [] }: Verb, given: readonly string[]): Record<st
   // A log may keep what is said here.
   throw new UsageError(
     withoutKeyLike(extra) === extra
-      ? `unexpected argument "${extra}"`
+      ? `unexpected argument "${extra}": put quotes around words that belong together`
       : `${NO_KEYS}: a command that needs one reads it from stdin`,
   );
 };

@@ -183,10 +183,9 @@ app.get(longModelRoute.path, inEnvelope(longModelRoute.handle));
 
 /** Clients differ in whether they add "/v1" to the address that they are given. */
 const baseUrlHint = (path: string): string => {
-  if (path.startsWith("/v1/v1/")) return `: this client adds "/v1" itself, so its base URL ends before that`;
-  return endpoints.some(({ description }) => description.path === `/v1${path}`)
-    ? `: the client's base URL must end with "/v1"`
-    : "";
+  const isThere = (other: string): boolean => endpoints.some(({ description }) => description.path === other);
+  if (path.startsWith("/v1/") && isThere(path.slice(3))) return `: the client's base URL must end before "/v1"`;
+  return isThere(`/v1${path}`) ? `: the client's base URL must end with "/v1"` : "";
 };
 
 /** A path that is not part of the API belongs to the dashboard; a file that is missing there as well is 404. */

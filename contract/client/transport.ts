@@ -165,8 +165,12 @@ const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string |
   return all;
 };
 
+/** What OpenSSL says of it. */
+const PLAIN_ANSWER = /wrong version number|packet length too long/;
+
 export const unreachable = (url: string, error: unknown): ApiProblem => {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+  const said = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+  const cause = PLAIN_ANSWER.test(said) ? "it does not speak https: write http://" : said;
   const where = url === "" ? "" : ` at ${url}`;
   return new ApiProblem(
     {

@@ -55,7 +55,7 @@ describe("the command line", () => {
     [["jobs", "lits"], 'there is no command "jobs lits"; did you mean "jobs list"?'],
     [["killswitch", "--json"], 'a word is missing after "killswitch": on, off, status'],
     [["run"], "<prompt> is missing"],
-    [["run", "a", "b"], 'unexpected argument "b"'],
+    [["run", "a", "b"], 'unexpected argument "b": put quotes around words that belong together'],
     [["login", "http://x", "sbx_not_a_key"], "keys are never arguments: a command that needs one reads it from stdin"],
     [["run", "a", "--modle", "x"], "there is no flag --modle; did you mean --model?"],
     [["run", "a", "--model"], "--model needs a value: --model <name>"],

@@ -89,6 +89,24 @@ it(
 );
 
 it(
+  "what was typed wrong, and https where there is none, is said in words for it",
+  async () => {
+    const url = await serve((_request, response) => response.end());
+    const missing = start(["run"], { SERVICE_API_URL: url });
+    expect([await missing.ended, missing.said.err]).toEqual([
+      2,
+      "<prompt> is missing\nsignalbox run --help shows what it takes.\n",
+    ]);
+    const secure = start(["cost"], { SERVICE_API_URL: url.replace("http:", "https:") });
+    expect([await secure.ended, secure.said.err]).toEqual([
+      1,
+      expect.stringContaining("it does not speak https: write http://"),
+    ]);
+  },
+  TIMEOUT_MS,
+);
+
+it(
   "a login that cannot be saved says so, in a line",
   async () => {
     const session = JSON.stringify({ role: "admin", tenant: "t", name: "k" });

@@ -64,12 +64,11 @@ describe("errors", () => {
     const without = await world.post("/chat/completions", {});
     const words = `route "/chat/completions" not found: the client's base URL must end with "/v1"`;
     expect([without.status, without.body.detail]).toEqual([404, words]);
-    const twice = await edgeFetch(`${ORIGIN}/v1/v1/messages`, { method: "POST" });
-    expect(await twice.json()).toMatchObject({
-      error: {
-        message: `route "/v1/v1/messages" not found: this client adds "/v1" itself, so its base URL ends before that`,
-      },
-    });
+    for (const path of ["/v1/v1/messages", "/v1/api/jobs"]) {
+      const answer = await edgeFetch(`${ORIGIN}${path}`, { method: "POST" });
+      const message = `route "${path}" not found: the client's base URL must end before "/v1"`;
+      expect(await answer.json()).toMatchObject({ error: { message } });
+    }
     expect((await world.post("/completion", {})).body.detail).toBe('route "/completion" not found');
   });
 
