@@ -184,14 +184,16 @@ app.get(longModelRoute.path, inEnvelope(longModelRoute.handle));
 /** Clients differ in whether they add "/v1" to the address that they are given. */
 const baseUrlHint = (path: string): string => {
   const isThere = (other: string): boolean => endpoints.some(({ description }) => description.path === other);
-  if (path.startsWith("/v1/") && isThere(path.slice(3))) return `: the client's base URL must end before "/v1"`;
+  const behind = /^\/v1(\/.+)/.exec(path)?.[1];
+  if (behind !== undefined && isThere(behind)) return `: the client's base URL must end before "/v1"`;
   return isThere(`/v1${path}`) ? `: the client's base URL must end with "/v1"` : "";
 };
 
+const routeNotFound = (path: string): Refusal => ({ ...notFound("route", path), hint: baseUrlHint(path) });
+
 /** A path that is not part of the API belongs to the dashboard; a file that is missing there as well is 404. */
 const answerElsewhere = async (c: AppContext): Promise<Response> => {
-  const notThere = { ...notFound("route", c.req.path), hint: baseUrlHint(c.req.path) };
-  if (isFrontDoor(c.req.path)) return refusalResponse(c, notThere);
+  if (isFrontDoor(c.req.path)) return refusalResponse(c, routeNotFound(c.req.path));
   if (!URL.canParse(c.req.url)) throw new Refused(malformedAddress);
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
   if (isRead && c.env.HOME !== undefined) return passOn(c, c.env.HOME);
@@ -199,7 +201,7 @@ const answerElsewhere = async (c: AppContext): Promise<Response> => {
     const asset = await c.env.ASSETS.fetch(c.req.raw);
     if (asset.status !== NOT_FOUND) return assetResponse(asset, c.req.path, c.req.header("accept-encoding") ?? "");
   }
-  return problemResponse(notThere, c.get("requestId"));
+  return problemResponse(routeNotFound(c.req.path), c.get("requestId"));
 };
 
 app.notFound(inEnvelope(answerElsewhere));

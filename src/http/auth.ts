@@ -38,6 +38,8 @@ export const sessionCookies = (c: AppContext): readonly [bound: string, plain: s
   const plain = port === "" ? "signalbox" : `signalbox-${port}`;
   return [`__Host-${plain}`, plain];
 };
+/** Any of these in a request's `cookie`, with its token. */
+export const SESSION_COOKIES = /(?:^|;\s*)(?:__Host-)?signalbox(?:-\d+)?=([^;]+)/g;
 
 export const MAX_CHECKED_TOKENS = 1000;
 const checkedTokens = new Map<string, TokenFacts>();

@@ -9,7 +9,7 @@ import { EDGE_PLACES } from "../../domain/fleet/worker.ts";
 import { readErrorBody, startOfBody } from "../../worker/calls/error-body.ts";
 import type { Way } from "../../worker/calls/exchange.ts";
 import { classifyFailure } from "../../worker/calls/failure.ts";
-import type { JobFailure } from "../../worker/calls/runtime.ts";
+import { type JobFailure, KnownFailure } from "../../worker/calls/runtime.ts";
 import { BROKEN_OFF } from "../../worker/calls/stream-reader.ts";
 import type { JobOutcome } from "../../worker/run-job.ts";
 import type { VaultConnector, VaultOutcome } from "../catalog/vault/connector.ts";
@@ -30,16 +30,6 @@ export const callAuth = ({ api, auth, local, provider }: Called): ProviderAuth |
   const header = api.dialect === "anthropic" ? "x-api-key" : "bearer";
   return { header, ref: auth?.ref ?? `provider:${provider}` };
 };
-
-/** A call that was not made, was not answered, or is answered with the key itself. */
-class NoAnswer extends Error {
-  readonly failure: JobFailure;
-
-  constructor(failure: JobFailure) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
 
 const QUOTES_KEY: JobFailure = {
   code: "provider_refused",
@@ -76,13 +66,13 @@ export class ProviderWay implements Way {
     const auth = callAuth(this.#provider);
     const hosts = [new URL(this.#provider.api.base_url).host];
     const called = await this.#connector.fetch(request, auth, hosts).finally(() => clearTimeout(timer));
-    if (!called.ok) throw new NoAnswer(this.#notCalled(called));
+    if (!called.ok) throw new KnownFailure(this.#notCalled(called));
     this.#holdsKey = called.holdsKey;
     return called.response.ok ? called.response : this.#refused(called.response);
   };
 
   readonly classify = (error: unknown): JobFailure => {
-    if (error instanceof NoAnswer) return error.failure;
+    if (error instanceof KnownFailure) return error.failure;
     const message = error instanceof Error ? error.message : String(error);
     return { ...BROKEN_OFF, message: `The provider's answer broke off: ${message}` };
   };
@@ -103,7 +93,7 @@ export class ProviderWay implements Way {
 
   /** Ends an answer that quotes the key before anybody reads it. */
   refuseKeyIn(events: readonly string[]): void {
-    if (events.some((event) => this.#holdsKey(event))) throw new NoAnswer(QUOTES_KEY);
+    if (events.some((event) => this.#holdsKey(event))) throw new KnownFailure(QUOTES_KEY);
   }
 
   /** Ends an answer that quotes the key, wherever its pieces divide it, before it is kept. */

@@ -122,7 +122,7 @@ export const waitForJob = (
   id: string,
   waitMs: number,
 ): Promise<Result<null, Refusal>> =>
-  whileThere(c, token, (...asked) => askObject(c.env, token, "waitForJob", asked[0], id, waitMs, asked[1]));
+  whileThere(c, token, (credential, caller) => askObject(c.env, token, "waitForJob", credential, id, waitMs, caller));
 
 export const claimWaiting = (
   c: AppContext,
@@ -130,7 +130,9 @@ export const claimWaiting = (
   request: { instance: string; max: number },
   waitMs: number,
 ): Promise<Result<ClaimAnswer, Refusal>> =>
-  whileThere(c, token, (...asked) => askObject(c.env, token, "claimWaiting", asked[0], request, waitMs, asked[1]));
+  whileThere(c, token, (credential, caller) =>
+    askObject(c.env, token, "claimWaiting", credential, request, waitMs, caller),
+  );
 
 /** Never repeated automatically: the request might be answered twice. */
 export const askTenant = (
@@ -150,7 +152,7 @@ export const watchJob = (
   request: Parameters<Tenant["watch"]>[1],
   waitMs: number,
 ): Promise<Result<Followed, Refusal>> =>
-  whileThere(c, token, (...asked) => askObject(c.env, token, "watch", asked[0], request, waitMs, asked[1]));
+  whileThere(c, token, (credential, caller) => askObject(c.env, token, "watch", credential, request, waitMs, caller));
 
 /** Waits until history has every earlier change; throws if the history store is down. */
 export const drainTenant = async (env: Env, token: TokenFacts): Promise<void> => {

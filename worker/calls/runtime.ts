@@ -124,6 +124,16 @@ export const resultTooLarge = (limitBytes: number = MAX_LARGE_RESULT_BYTES): Job
   return { code: "result_too_large", message, retryable: false };
 };
 
+/** Thrown where it is known with which failure the job ends. */
+export class KnownFailure extends Error {
+  readonly failure: JobFailure;
+
+  constructor(failure: JobFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
 export const failed = (error: JobFailure, spent: Spent = {}): FailedOutcome => ({ ok: false, error, ...spent });
 
 /** The same for what was thrown, with whether the runtime received anything. */

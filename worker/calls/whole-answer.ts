@@ -11,6 +11,7 @@ import { withoutArray } from "./error-body.ts";
 import {
   failed,
   type JobFailure,
+  KnownFailure,
   type Outcome,
   type RunOptions,
   type RuntimeAnswer,
@@ -33,14 +34,7 @@ const JSON_TYPE = "application/json";
 const OCTETS = "application/octet-stream";
 
 /** An answer that cannot be kept. It was written all the same, and counts. */
-export class NotKept extends Error {
-  readonly failure: JobFailure;
-
-  constructor(failure: JobFailure) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
+export class NotKept extends KnownFailure {}
 
 export const readWhole = async (
   reader: Reader,

@@ -29,8 +29,8 @@ export interface EstimatedLease extends UnreportedLease {
 type Cells = Omit<EstimatedLease, "isEstimated"> & { readonly isEstimated: number };
 
 const SELECT = `SELECT job_id AS jobId, lease, worker, provider, ended_at AS endedAt,
-  COALESCE(input_tokens, estimated_input_tokens) AS inputTokens, said_chars AS saidChars, model, key_id AS keyId, fairness_key AS fairnessKey, is_estimated AS isEstimated,
-  estimated_nano_usd AS estimatedNanoUsd FROM unreported`;
+  COALESCE(input_tokens, estimated_input_tokens) AS inputTokens, said_chars AS saidChars, model, key_id AS keyId,
+  fairness_key AS fairnessKey, is_estimated AS isEstimated, estimated_nano_usd AS estimatedNanoUsd FROM unreported`;
 
 const read = (row: Cells): EstimatedLease => ({ ...row, isEstimated: row.isEstimated === 1 });
 

@@ -3,12 +3,10 @@
 // whether the service is well is always answered.
 
 import type { IncomingMessage } from "node:http";
-import { isCheckedToken } from "../../../src/http/auth.ts";
+import { isCheckedToken, SESSION_COOKIES } from "../../../src/http/auth.ts";
 
 const HEALTH_PATH = "/health";
 const BEARER = /^Bearer /i;
-/** Cookies as `sessionCookies` names them. */
-const SESSIONS = /(?:^|;\s*)(?:__Host-)?signalbox(?:-\d+)?=([^;]+)/g;
 
 export interface TurnOwner {
   readonly name: string;
@@ -20,7 +18,7 @@ const tokenIn = ({ authorization, "x-api-key": apiKey, cookie = "" }: IncomingMe
 
 /** Other services of this machine have cookies, too. */
 const sessionIn = (cookie: string): string =>
-  [...cookie.matchAll(SESSIONS)].map(([, token = ""]) => token).find(isCheckedToken) ?? "";
+  [...cookie.matchAll(SESSION_COOKIES)].map(([, token = ""]) => token).find(isCheckedToken) ?? "";
 
 export const turnOwnerOf = ({ headers, url = "" }: IncomingMessage, addressOf: () => string): TurnOwner => {
   const token = tokenIn(headers);
