@@ -1,31 +1,24 @@
 // The port that the server listens on.
 
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { ExitError } from "./exit-error.ts";
 
 const PORT_WAIT_MS = 3_000;
 const PORT_POLL_MS = 100;
 
-const tryPort = (host: string, port: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(port, host, () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" && address ? address.port : port));
-    });
-  });
-
 /**
- * The port to serve on (0 becomes a free one), once it is free: a server that was just killed needs a moment to release
- * it.
+ * Makes the server listen, once the port is free: a server that was just killed needs a moment to release it, and any
+ * connection that leaves this machine may hold it for one.
  */
-export const claimPort = async (host: string, port: number): Promise<number> => {
+export const listenOn = async (server: Server, host: string, port: number): Promise<void> => {
   const giveUpAt = Date.now() + PORT_WAIT_MS;
   for (;;) {
     try {
-      return await tryPort(host, port);
+      server.listen(port, host);
+      await once(server, "listening");
+      return;
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code !== "EADDRINUSE") {
@@ -39,4 +32,14 @@ export const claimPort = async (host: string, port: number): Promise<number> => 
       await pause(PORT_POLL_MS);
     }
   }
+};
+
+/** The port to serve on, once it is free; 0 becomes a free one. */
+export const claimPort = async (host: string, port: number): Promise<number> => {
+  const probe = createServer();
+  await listenOn(probe, host, port);
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  return typeof address === "object" && address ? address.port : port;
 };

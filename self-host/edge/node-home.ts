@@ -2,7 +2,6 @@
 // again; meanwhile requests that need it get 503, and everything else continues.
 
 import { hash } from "node:crypto";
-import { once } from "node:events";
 import type { Server } from "node:http";
 import type { BlockList } from "node:net";
 import path from "node:path";
@@ -16,6 +15,7 @@ import type { Home } from "../../src/home.ts";
 import { type AppContext, authenticateCaller } from "../../src/http/auth.ts";
 import { untilUp } from "../children/child-server.ts";
 import { startHistory } from "../children/history-process.ts";
+import { listenOn } from "../claim-port.ts";
 import { LAYOUT } from "../config/serving-config.ts";
 import { makeSocketFolder, removeIfPossible } from "../data/sockets.ts";
 import type { Address, HomePlan, Served } from "../served.ts";
@@ -71,11 +71,7 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
   const server = serverOf(env, plan.trustedProxies);
   // Requests are served only when all processes are up; a process that cannot start is reported by the health wait.
   await untilUp(children);
-  const listen = async ({ host, port }: Address): Promise<void> => {
-    server.listen(port, host);
-    await once(server, "listening");
-  };
-  await listen(address);
+  await listenOn(server, address.host, address.port);
 
   const served: Served = {
     url: address.url,
@@ -83,7 +79,7 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
     moveTo: async (next, awaited) => {
       await new Promise((resolve) => server.close(resolve));
       env.SERVICE_AWAITED_WORKER = awaited;
-      await listen(next);
+      await listenOn(server, next.host, next.port);
       return { ...served, url: next.url };
     },
     freeze: () => {

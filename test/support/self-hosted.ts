@@ -1,6 +1,7 @@
 // The self-hosted server as its user runs it: `scripts/start.ts` on a free port with its own data folder.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
@@ -26,15 +27,24 @@ interface Start {
   readonly wrapper?: string[];
 }
 
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => (address !== null && typeof address === "object" ? resolve(address.port) : reject()));
-    });
-  });
+// No system gives a connection that leaves the machine one of these, and a browser opens each of them.
+const PORTS = { first: 10_100, count: 22_000 };
+
+/** Free now, and only another test that draws the same number may take it. */
+export const freePort = async (): Promise<number> => {
+  for (;;) {
+    const port = PORTS.first + Math.floor(Math.random() * PORTS.count);
+    const probe = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(probe, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    probe.close();
+    await once(probe, "close");
+    return port;
+  }
+};
 
 export const startSelfHosted = async (
   dataDir: string,
