@@ -8,6 +8,7 @@ import { objectOf } from "../contract/text/json-object.ts";
 import { printable } from "../contract/text/printable.ts";
 import { VERSION } from "../contract/words/version.ts";
 import { Signalbox } from "../sdk/signalbox.ts";
+import { useProxies } from "../worker/proxies.ts";
 import { askOnTerminal, keysOfTerminal } from "./ask.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { helpAbout } from "./help.ts";
@@ -86,6 +87,14 @@ const isForeign = async ({ client, signal }: Context): Promise<boolean> => {
   }
 };
 
+const proxied = async (): Promise<void> => {
+  try {
+    await useProxies();
+  } catch (error) {
+    throw new Failure(`${(error as Error).message}.`);
+  }
+};
+
 let isWorker = false;
 
 const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
@@ -95,6 +104,7 @@ const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
   if (!isWorker) process.once("SIGINT", () => interrupted.abort());
   const context = contextOf(parsed.isJson, interrupted.signal);
   try {
+    await proxied();
     const code = (await parsed.verb.run(context, parsed.input)) ?? EXIT.done;
     // Sockets of a worker that has ended may stay open; do not wait for them.
     if (isWorker) process.exit(code);

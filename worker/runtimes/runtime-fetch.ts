@@ -4,27 +4,32 @@
 
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createUnzip } from "node:zlib";
-import { Agent, request, fetch as undiciFetch } from "undici";
+import { type Dispatcher, request, fetch as undiciFetch } from "undici";
 import { entryOf } from "../../contract/words/values.ts";
 import type { Way } from "../calls/exchange.ts";
 import { REDIRECTED } from "../calls/failure.ts";
+import { newDispatcher } from "../dispatcher.ts";
+import { proxiesInUse } from "../proxies.ts";
 import { classifyError } from "./classify.ts";
 
 const MAX_SILENCE_MS = 3_600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-const agent = new Agent({
-  headersTimeout: MAX_SILENCE_MS,
-  bodyTimeout: MAX_SILENCE_MS,
-  connect: { timeout: CONNECT_TIMEOUT_MS },
-});
+const TIMES = { headersTimeout: MAX_SILENCE_MS, bodyTimeout: MAX_SILENCE_MS, connect: { timeout: CONNECT_TIMEOUT_MS } };
+
+let made: Dispatcher | null = null;
+/** Made at the first call: the process has its proxies by then. */
+const dispatcherOnce = (): Dispatcher => {
+  made ??= newDispatcher(proxiesInUse(), TIMES);
+  return made;
+};
 
 // undici's types and the platform's differ only in name.
 const fetchWithAgent = undiciFetch as unknown as (url: string, init: object) => Promise<Response>;
 
 export const runtimeFetch: typeof fetch = (target, init) => {
   const url = target instanceof Request ? target.url : String(target);
-  return fetchWithAgent(url, { ...init, redirect: "error", dispatcher: agent });
+  return fetchWithAgent(url, { ...init, redirect: "error", dispatcher: dispatcherOnce() });
 };
 
 /** How a worker process reaches a hosted provider. */
@@ -42,7 +47,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** The platform's streams, which fetch puts between, cost a chunk as much as all else that a worker does with it. */
 async function localFetch(url: string, init: RequestInit): ReturnType<Way["fetch"]> {
   const headers = { ...(init.headers as Record<string, string>), "accept-encoding": "identity" };
-  const asked = { ...init, headers, dispatcher: agent } as Parameters<typeof request>[1];
+  const asked = { ...init, headers, dispatcher: dispatcherOnce() } as Parameters<typeof request>[1];
   const answer = await request(url, asked);
   const { statusCode: status } = answer;
   if (REDIRECTS.has(status)) {

@@ -20,7 +20,7 @@ export const checkAddress = async (apiUrl: string, send: typeof fetch = fetch): 
     response = await send(`${apiUrl}/health`, { redirect: "manual", signal });
     body = parseJson(await response.text());
   } catch (error) {
-    return { kind: "unreachable", reason: nothingAnswers(apiUrl, reasonOf(error)) };
+    return { kind: "unreachable", reason: `nothing answers at ${apiUrl} (SERVICE_API_URL): ${reasonOf(error)}` };
   }
   const { status } = response;
   if (isObject(body) && typeof body.status === "string") return { kind: "coordinator" };
@@ -31,6 +31,3 @@ export const checkAddress = async (apiUrl: string, send: typeof fetch = fetch): 
   const what = `what answers at SERVICE_API_URL ${apiUrl} is not a Signalbox coordinator: GET /health answered HTTP ${status}`;
   return { kind: "wrong", reason: `${what}. Set it to the address that the coordinator prints when it starts` };
 };
-
-export const nothingAnswers = (apiUrl: string, reason: string): string =>
-  `nothing answers at ${apiUrl} (SERVICE_API_URL): ${reason}`;

@@ -1,6 +1,7 @@
 // A WebSocket to the coordinator, with a key.
 
 import { WebSocket } from "ws";
+import { socketAgent } from "../proxies.ts";
 import type { SessionSettings } from "./session.ts";
 
 const HANDSHAKE_WITHIN_MS = 10_000;
@@ -17,6 +18,7 @@ export const openSocket = (
   maxReceivedBytes: number,
 ): WebSocket =>
   new WebSocket(`${apiUrl.replace(/^http/, "ws")}${path}`, {
+    agent: apiUrl.startsWith("https:") ? socketAgent() : undefined,
     headers: { authorization: `Bearer ${apiKey}` },
     handshakeTimeout: handshakeWithinMs,
     maxPayload: maxReceivedBytes,

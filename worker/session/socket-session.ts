@@ -6,7 +6,7 @@ import { type CoordinatorMessage, coordinatorMessage, MAX_FRAME_MESSAGES } from 
 import { parseJson } from "../../contract/text/json-object.ts";
 import { LONG_JSON_CHARS } from "../../contract/words/json-bounds.ts";
 import { closeCodes } from "../../contract/words/values.ts";
-import { checkAddress, nothingAnswers } from "./check-address.ts";
+import { checkAddress } from "./check-address.ts";
 import { coordinatorSocket } from "./coordinator-socket.ts";
 import {
   type Ending,
@@ -57,15 +57,17 @@ export const openSocketSession = (settings: SessionSettings, host: SessionHost):
     });
     socket.on("error", (error: NodeJS.ErrnoException) => {
       const reason = error.message || (error.code ?? "the connection failed");
-      if (reason === HANDSHAKE_IS_LATE) resolve(unanswered(settings, reason));
-      else if (error.code === undefined) resolve({ ok: false, kind: "no_socket", reason });
+      if (error.code === undefined && reason !== HANDSHAKE_IS_LATE) resolve({ ok: false, kind: "no_socket", reason });
       else if (error.code === "ECONNRESET") resolve({ ok: false, kind: "cut", reason: `no WebSocket: ${reason}` });
-      else resolve({ ok: false, kind: "unreachable", reason: nothingAnswers(settings.apiUrl, reason) });
+      else resolve(unanswered(settings, reason));
     });
   });
 };
 
-/** Of a coordinator that stands still nothing else is answered either: it says nothing of what lies between. */
+/**
+ * Of a coordinator that stands still, or is not there, nothing else is answered either: it says nothing of what lies
+ * between. A proxy on the way may pass on plain HTTP alone.
+ */
 const unanswered = async ({ apiUrl }: SessionSettings, reason: string): Promise<Opened> => {
   const checked = await checkAddress(apiUrl);
   if (checked.kind === "unreachable") return { ok: false, ...checked };

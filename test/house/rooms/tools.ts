@@ -12,7 +12,11 @@ export const TOOLS_ROOMS: readonly Room[] = [
     may: ["contract/*", "worker", "worker/session", "sdk", "cli", "cli/terminal"],
     packages: ["node:"],
   },
-  { places: ["cli/main.ts", "cli/verbs.ts"], may: ["contract/*", "sdk", "cli", "cli/verbs"], packages: ["node:"] },
+  {
+    places: ["cli/main.ts", "cli/verbs.ts"],
+    may: ["contract/*", "sdk", "worker/proxies.ts", "cli", "cli/verbs"],
+    packages: ["node:"],
+  },
   // What the server needs when it starts from a checkout, and the scripts, too.
   {
     places: ["self-host/build", "self-host/exit-error.ts", "self-host/run-command.ts", "self-host/files-below.ts"],

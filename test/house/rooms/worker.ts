@@ -3,6 +3,7 @@
 import type { Room } from "./room.ts";
 
 export const WORKER_ROOMS: readonly Room[] = [
+  { places: ["worker/proxies.ts", "worker/dispatcher.ts"], may: [], packages: ["node:", "undici"] },
   { places: ["worker/apis"], may: ["contract/*"], packages: [] },
   {
     places: ["worker/calls", "worker/load-input.ts", "worker/run-job.ts"],
@@ -11,12 +12,12 @@ export const WORKER_ROOMS: readonly Room[] = [
   },
   {
     places: ["worker/runtimes"],
-    may: ["providers", "contract/*", "worker/apis", "worker/calls"],
+    may: ["providers", "contract/*", "worker/proxies.ts", "worker/apis", "worker/calls"],
     packages: ["@ai-sdk/anthropic", "@ai-sdk/google", "ai", "node:", "undici", "zod"],
   },
   {
     places: ["worker/session"],
-    may: ["contract/*", "worker/calls"],
+    may: ["contract/*", "worker/proxies.ts", "worker/calls"],
     packages: ["node:", "ws"],
   },
   {
@@ -45,6 +46,7 @@ export const WORKER_ROOMS: readonly Room[] = [
     may: [
       "log",
       "contract/*",
+      "worker/proxies.ts",
       "worker/calls",
       "worker/runtimes",
       "worker/session",
