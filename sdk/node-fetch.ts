@@ -34,8 +34,11 @@ const PLAIN_HTTP = "http:";
 const MAX_ANSWER_CHARS = 500_000_000;
 /** As long as Node's `fetch` waits for the next byte of an answer. */
 const IDLE_MS = 300_000;
-/** Where Node's `fetch`, and the package undici, keep who sends requests: a proxy, for example. */
-const DISPATCHER = Symbol.for("undici.globalDispatcher.1");
+/**
+ * Where Node's `fetch`, and the package undici, keep who sends requests: a proxy, for example. From Node 26 on the
+ * second counts, and the first has something that passes them on to it.
+ */
+const DISPATCHERS = [Symbol.for("undici.globalDispatcher.2"), Symbol.for("undici.globalDispatcher.1")];
 const builtInFetch = globalThis.fetch;
 
 /** Other runtimes have some of Node's modules, too; their own `fetch` suits them better. */
@@ -49,7 +52,8 @@ const httpOfNode = (): NodeHttp | null => {
 
 /** Whether the program has left `fetch` as it is. */
 const isFetchItsOwn = (): boolean => {
-  const dispatcher = (globalThis as { [DISPATCHER]?: object })[DISPATCHER];
+  const kept = globalThis as { readonly [name: symbol]: object | undefined };
+  const dispatcher = DISPATCHERS.map((name) => kept[name]).find((one) => one !== undefined);
   return globalThis.fetch === builtInFetch && (dispatcher === undefined || dispatcher.constructor.name === "Agent");
 };
 

@@ -175,3 +175,15 @@ it("a program's own fetch is used, and who it has chosen to send requests", asyn
   await client.jobs.get("j1");
   expect(requests.map(isByFetch)).toEqual([true, true]);
 });
+
+it("what Node 26 keeps for older versions of undici is no choice of the program", async () => {
+  const { client, requests } = await clientOf((outgoing) => sayJson(outgoing, { id: "j1" }));
+  const { Agent, getGlobalDispatcher, setGlobalDispatcher } = await import("undici");
+  const before = getGlobalDispatcher();
+  cleanups.push(() => setGlobalDispatcher(before));
+  setGlobalDispatcher(new Agent());
+  class Dispatcher1Wrapper {}
+  Object.assign(globalThis, { [Symbol.for("undici.globalDispatcher.1")]: new Dispatcher1Wrapper() });
+  await client.jobs.get("j1");
+  expect(requests.map(isByFetch)).toEqual([false]);
+});
