@@ -4,7 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
-import { VERSION } from "../contract/words/version.ts";
+import { npx, VERSION } from "../contract/words/version.ts";
 import { logProblem } from "../log/log.ts";
 import { goOnUnread } from "../log/unread.ts";
 import type { Runtime } from "./calls/runtime.ts";
@@ -110,7 +110,7 @@ const work = async (
   const models = settings.models.length === 0 && runtime.name === "echo" ? [ECHO_MODEL] : settings.models;
   const identity = { instance, provider, tags, models, tier, concurrency, version: VERSION };
   log(greeting(settings, runtime));
-  void versionWarning(apiUrl, (address) => `npx ${address} worker`).then(
+  void versionWarning(apiUrl, (address) => `${npx(address)} worker`).then(
     (words) => words !== null && log(words, { event: "worker.other_version", level: "warn" }),
   );
   const parts = { identity, runtime, machine, log, ...(opening ? { opening } : {}) };

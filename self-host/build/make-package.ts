@@ -35,10 +35,10 @@ const README = `# signalbox ${VERSION}
 
 Worker, command line and SDK of the Signalbox coordinator that served this package.
 
-    npx <coordinator>/signalbox.tgz worker --runtime ollama
-    npx <coordinator>/signalbox.tgz --help
-    npx <coordinator>/signalbox.tgz worker --exec 'tr a-z A-Z' --provider upper
-    npm install <coordinator>/signalbox.tgz   # import { Signalbox } from "signalbox"
+    npx --allow-remote=root <coordinator>/signalbox.tgz worker --runtime ollama
+    npx --allow-remote=root <coordinator>/signalbox.tgz --help
+    npx --allow-remote=root <coordinator>/signalbox.tgz worker --exec 'tr a-z A-Z' --provider upper
+    npm install --allow-remote=root <coordinator>/signalbox.tgz   # import { Signalbox } from "signalbox"
                                               # import { serve } from "signalbox/worker"
 `;
 

@@ -73,7 +73,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await page.getByLabel("Tags").fill("gpu,eu");
     await page.getByRole("button", { name: "Make its key" }).click();
     const command = (await page.getByRole("region", { name: "Command" }).textContent()) ?? "";
-    expect(command).toContain(`npx ${world.server.url}/signalbox.tgz worker --runtime ollama`);
+    expect(command).toContain(`npx --allow-remote=root ${world.server.url}/signalbox.tgz worker --runtime ollama`);
     expect(command).toContain(`SERVICE_API_URL=${world.server.url}`);
     const key = /SERVICE_API_KEY=(\S+)/.exec(command)?.[1] ?? "";
     const { status } = await fetch(`${world.server.url}/api/jobs`, { headers: { authorization: `Bearer ${key}` } });
@@ -96,7 +96,7 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
       "A Python function",
       /venv\/bin\/pip install \S+\/signalbox-\S+\.whl[\s\S]*@worker\(provider="upper", instance="own-box"/,
     ],
-    ["A TypeScript function", /npm install \S+\/signalbox\.tgz[\s\S]*from .signalbox\/worker./],
+    ["A TypeScript function", /npm install --allow-remote=root \S+\/signalbox\.tgz[\s\S]*from .signalbox\/worker./],
   ])("%s is added as a worker, with text to copy", async (way, text) => {
     const { page, faults } = await world.show("fleet/~add");
     await page.getByLabel("Name").fill("own-box");

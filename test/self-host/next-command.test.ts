@@ -24,6 +24,7 @@ it("runs a job with the admin key, wherever the data folder is", () => {
   const said = execFileSync("sh", ["-c", nextCommand(url, keyFile)], { env, encoding: "utf8" });
   expect(said.trimEnd().split("\n")).toEqual([
     `${url} sk-default-1`,
+    "--allow-remote=root",
     "--yes",
     `${url}/signalbox.tgz`,
     "run",

@@ -8,7 +8,7 @@ import { isSendableKey, UNSENDABLE_KEY } from "../../contract/text/secret-text.t
 import { tags } from "../../contract/words/field.ts";
 import { refusalOf } from "../../contract/words/validation.ts";
 import { LOCAL_URL, MAX_CONCURRENCY } from "../../contract/words/values.ts";
-import { VERSION } from "../../contract/words/version.ts";
+import { npmInstall, VERSION } from "../../contract/words/version.ts";
 import { defaultInstance } from "../default-instance.ts";
 import { versionWarning } from "../greeting.ts";
 import { coordinatorFiles } from "../job-files.ts";
@@ -53,7 +53,7 @@ export const serve = async (options: ServeOptions, handler: Handler): Promise<Se
   void work.ended.then(forget);
   const refused = await Promise.race([accepted, work.ended]);
   if (refused !== null) throw new Error(refused);
-  void versionWarning(apiUrl, (address) => `npm install ${address}`).then((words) => words !== null && log(words));
+  void versionWarning(apiUrl, npmInstall).then((words) => words !== null && log(words));
   void work.ended.then((reason) => {
     if (reason === null) return;
     log(reason);

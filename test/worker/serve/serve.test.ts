@@ -67,7 +67,7 @@ test("a coordinator of another version is named once in the log, with what has t
   coordinator.health = { status: 200, body: { status: "ok", version: "9.9.9" } };
   await start(() => "x");
   const address = `${coordinator.url}/signalbox.tgz?9.9.9`;
-  const said = `this is version ${VERSION}, the coordinator is 9.9.9: npm install ${address} has the same version`;
+  const said = `this is version ${VERSION}, the coordinator is 9.9.9: npm install --allow-remote=root ${address} has the same version`;
   await expect.poll(() => logged.filter((line) => line.includes("9.9.9"))).toEqual([said]);
 });
 
