@@ -53,7 +53,7 @@ export const MAX_TALLIES = 200;
 const MAX_ERROR_CODES = 30;
 const OTHER = "other";
 
-/** An attempt whose end was reported. */
+/** An attempt that completed or failed. */
 export interface EndedAttempt {
   readonly provider: string;
   readonly model: string;

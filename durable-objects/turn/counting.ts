@@ -5,11 +5,31 @@ import type { Job } from "../../domain/job/job.ts";
 import { enqueuedAt } from "../../domain/job/queue-place.ts";
 import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
 import type { OpenStatus } from "../store/jobs/open-counts.ts";
+import type { EndedAttempt } from "./counters.ts";
 import type { Memory } from "./memory.ts";
 
 export const countChange = (memory: Memory, before: Job | null, after: Job, nowAt: number): void => {
   if (before?.status !== after.status) countStatus(memory, before, after, nowAt);
   if (after.stream) countStream(memory, before, after, nowAt);
+  if (before?.status === "running" && isFailedUnreported(before, after))
+    countAttempt(memory, before, { outcome: "failed", errorCode: after.error?.code ?? "worker_lost" }, nowAt);
+};
+
+/** Its worker was lost or took too long; what is given back costs no attempt. */
+const isFailedUnreported = (before: Job, { status, settledBy, attempts }: Job): boolean =>
+  settledBy === null && (status === "failed" || (status === "pending" && attempts === before.attempts));
+
+/** Of an attempt that ended, by who ran it. */
+export const countAttempt = (
+  { counters }: Memory,
+  job: Job,
+  ended: Pick<EndedAttempt, "outcome" | "errorCode"> & { readonly model?: string | null },
+  nowAt: number,
+): void => {
+  const { outcome, errorCode } = ended;
+  const seconds = job.startedAt === null ? null : Math.max(0, nowAt - job.startedAt) / 1000;
+  const [provider, model] = [job.workerProvider ?? "", ended.model ?? job.model ?? ""];
+  counters.tallies.note({ provider, model, outcome, seconds, errorCode });
 };
 
 export const isOpen = (status: JobStatus): status is OpenStatus => !isFinal(status);

@@ -27,7 +27,7 @@ import { holdLines, lineWaitMs, noteAnsweredLine } from "../../steps/line-backof
 import { noteMissingModel, noteOutcome } from "../../steps/outcomes.ts";
 import { costOfAttempt, recordSpending, type Spent } from "../../steps/pricing.ts";
 import { seesJobsOf } from "../../steps/reading.ts";
-import type { EndedAttempt } from "../../turn/counters.ts";
+import { countAttempt } from "../../turn/counting.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { enforceBudget } from "../halts/budget.ts";
 import { countLate } from "../halts/late-spending.ts";
@@ -180,7 +180,7 @@ export const complete = (
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
     if (job.batch !== null) noteAnsweredLine(turn, job.workerProvider ?? "");
-    tally(turn, job, { model, outcome: "completed", errorCode: null });
+    countAttempt(turn.memory, job, { model, outcome: "completed", errorCode: null }, turn.nowAt);
     measure(turn, decided.value.job, request.usage);
     enforceBudget(turn);
   }
@@ -244,7 +244,7 @@ export const fail = (
       code: errorCode,
       ...(isClientsFault(job, request.error) ? { isClientsFault: true } : {}),
     });
-    tally(turn, job, { model: request.model, outcome: "failed", errorCode });
+    countAttempt(turn.memory, job, { model: request.model, outcome: "failed", errorCode }, turn.nowAt);
     enforceBudget(turn);
   }
   return ok(decided.value.job);
@@ -287,17 +287,6 @@ const measure = (turn: Turn, job: Job, usage: Usage | null): void => {
   const { latencies, tallies } = turn.memory.counters;
   latencies.note(turn.store.latency, job, usage, turn.nowAt);
   tallies.measure(job.ranProvider ?? "", job.ranModel ?? "", observationOf(job, usage));
-};
-
-const tally = (
-  turn: Turn,
-  job: Job,
-  ended: Pick<EndedAttempt, "outcome" | "errorCode"> & Pick<Spent, "model">,
-): void => {
-  const { outcome, errorCode } = ended;
-  const seconds = job.startedAt === null ? null : Math.max(0, turn.nowAt - job.startedAt) / 1000;
-  const [provider, model] = [job.workerProvider ?? "", ended.model ?? job.model ?? ""];
-  turn.memory.counters.tallies.note({ provider, model, outcome, seconds, errorCode });
 };
 
 export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<Job, Refusal> =>

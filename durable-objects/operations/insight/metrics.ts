@@ -167,7 +167,7 @@ const providerMetrics = (turn: Turn): Metric[] => {
   return [
     counter(
       "signalbox_attempts_total",
-      "Attempts whose end was reported, by provider, model and outcome.",
+      "Attempts that completed or failed, by provider, model and outcome.",
       labelled.flatMap(({ tally, labels }) =>
         (["completed", "failed"] as const).map((outcome) => [{ ...labels, outcome }, tally[outcome]] as const),
       ),

@@ -43,8 +43,8 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   mutant(
     "what a failed attempt spent enforces no budget",
     "durable-objects/operations/fleet/report.ts",
-    'outcome: "failed", errorCode });\n    enforceBudget(turn);',
-    'outcome: "failed", errorCode });',
+    'outcome: "failed", errorCode }, turn.nowAt);\n    enforceBudget(turn);',
+    'outcome: "failed", errorCode }, turn.nowAt);',
   ),
   mutant(
     "a retry does not wait",

@@ -108,6 +108,28 @@ export const SCENES_OF_NUMBERS: readonly Shown[] = [
     },
   },
   {
+    what: "an attempt whose worker fell silent or took too long counts as failed, and one that was taken back does not",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, jobs: { reap_stale_after_seconds: 40 } });
+      await present(scene, { concurrency: 3 });
+      await started(scene, { model: "silent", maxAttempts: 2 });
+      await started(scene, { model: "slow", timeoutMs: 9_000 });
+      const left = await started(scene, { model: "left" });
+      await scene.done(scene.admin, "cancelJob", { id: left.id });
+      await scene.pass(41_000);
+      assert.deepEqual(await metrics(scene, "signalbox_attempt_errors_total"), {
+        '{provider="p",model="slow",code="timeout"}': 1,
+        '{provider="p",model="silent",code="worker_lost"}': 1,
+      });
+      const lasted = await metrics(scene, "signalbox_attempt_duration_seconds_sum");
+      assert.equal(lasted['{provider="p",model="slow"}'], 9);
+      await started(scene, { model: "halted" });
+      await scene.done(scene.admin, "activateKillswitch", { level: 1, reason: "drill" });
+      const outcomes = await metrics(scene, "signalbox_attempts_total");
+      assert.equal(outcomes['{provider="p",model="halted",outcome="failed"}'], undefined);
+    },
+  },
+  {
     what: "an attempt that was cancelled counts with what it spent, which its worker tells too late",
     shown: async (scene) => {
       await configure(scene, ALIVE);
