@@ -8,7 +8,7 @@ import { checkUrl } from "../catalog/url-policy.ts";
 import { IdentityError } from "./identity-error.ts";
 import type { IdentityFetch } from "./identity-fetch.ts";
 import { askUnlessFailing, Remembered } from "./remembered.ts";
-import { CLOCK_TOLERANCE_SECONDS, verifyToken } from "./signed-token.ts";
+import { ALGORITHMS, CLOCK_TOLERANCE_SECONDS, verifyToken } from "./signed-token.ts";
 
 type Oidc = NonNullable<SignInDocument["oidc"]>;
 
@@ -117,7 +117,9 @@ export interface Identity {
 /** Who came back: the claims of the id token and of userinfo. */
 export const identityFrom = (oidc: Oidc, challenge: Challenge, back: URL, network: Network): Promise<Identity> =>
   explaining(async () => {
-    const server = await discover(oidc.issuer, network);
+    // Which algorithms count is not the kept document's word: a provider may sign with another one from now on.
+    const algorithms = { id_token_signing_alg_values_supported: ALGORITHMS };
+    const server = { ...(await discover(oidc.issuer, network)), ...algorithms };
     const client = clientOf(oidc);
     const options = optionsFor(network);
     const parameters = oauth.validateAuthResponse(server, client, back, challenge.state);

@@ -27,7 +27,7 @@ const MAX_SUBJECT_CHARS = 255;
 const KEYS_KEPT_MS = 600_000;
 /** Strangers bring tokens, and each key takes a while. */
 const MAX_TRIED_KEYS = 10;
-const ALGORITHMS = [
+export const ALGORITHMS = [
   "RS256",
   "RS384",
   "RS512",

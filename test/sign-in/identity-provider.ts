@@ -18,7 +18,12 @@ export interface IdentityProvider {
 
 export const CLIENT = { client_id: "signalbox", client_secret: "a secret of at least thirty-two characters" };
 
-export const openIdentityProvider = async (redirectUri: string, first: Account): Promise<IdentityProvider> => {
+/** `told`: what its discovery document says in place of the truth. */
+export const openIdentityProvider = async (
+  redirectUri: string,
+  first: Account,
+  told: object = {},
+): Promise<IdentityProvider> => {
   const server: Server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -42,6 +47,11 @@ export const openIdentityProvider = async (redirectUri: string, first: Account):
       const account = accounts.get(sub);
       return account && { accountId: sub, claims: () => account };
     },
+  });
+  provider.use(async (context, next) => {
+    await next();
+    if ((context.body as { jwks_uri?: string } | undefined)?.jwks_uri)
+      context.body = { ...(context.body as object), ...told };
   });
   const idp: IdentityProvider = {
     issuer,

@@ -24,6 +24,7 @@ declare module "oidc-provider" {
   export default class Provider {
     constructor(issuer: string, settings: Settings);
     readonly Grant: GrantClass;
+    use(middleware: (context: { body: unknown }, next: () => Promise<void>) => Promise<void>): void;
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
     interactionDetails(
       request: IncomingMessage,

@@ -2,8 +2,9 @@
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { send } from "../support/requests.ts";
+import { openIdentityProvider } from "./identity-provider.ts";
 import { ADA, GRACE, START, signInService } from "./sign-in-service.ts";
 import { Traveller } from "./traveller.ts";
 
@@ -76,6 +77,16 @@ describe("the way there and back", () => {
     const { status, text } = await new Traveller().walk(service.server.url + START);
     expect(status).toBe(401);
     expect(text).toContain(`names another issuer, ${service.idp.issuer}: give exactly that`);
+  });
+
+  it("takes a signature of another algorithm than the discovery document names, as when a provider changes it", async () => {
+    const told = { id_token_signing_alg_values_supported: ["ES256"] };
+    const other = await openIdentityProvider(`${service.server.url}/auth/callback`, ADA, told);
+    onTestFinished(other.close);
+    const { oidc } = config() as { oidc: object };
+    await admin("PUT", "/api/sign-in", config({ oidc: { ...oidc, issuer: other.issuer } }));
+    const { end } = await signIn(ADA);
+    expect([end.status, end.location]).toEqual([302, `${service.server.url}/`]);
   });
 
   it("keeps its state in a sealed cookie of ten minutes that other sites' requests do not carry", async () => {
