@@ -193,7 +193,10 @@ const run = async (plan: Plan, before: Served | null, stop: Promise<"stop">): Pr
 };
 
 const announce = async ({ settings, dir, address: { url, port } }: Plan): Promise<void> => {
-  const shown = (file: string) => path.relative(process.cwd(), file) || file;
+  const shown = (file: string) => {
+    const near = path.relative(process.cwd(), file);
+    return near.startsWith("..") ? file : near;
+  };
   const kept = readSecret(dir.adminKey) ?? "";
   const hasEnded = await isKeyRefused(url, kept);
   console.log(`Signalbox is ready. Dashboard and API: ${url}`);

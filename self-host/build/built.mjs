@@ -36,9 +36,21 @@ export function seenIn(root, places) {
   return hash.digest("hex");
 }
 
-/** Notes that `products` are built of what was `seen` in `inputs` before the build. */
+/**
+ * Notes that `products` are built of what was `seen` in `inputs` before the build. In a folder of somebody else, where
+ * nothing needed to be built, the next start reads the sources again.
+ */
 export function markBuilt(root, mark) {
-  writeFileSync(path.join(root, MARK), JSON.stringify(mark));
+  try {
+    writeFileSync(path.join(root, MARK), JSON.stringify(mark));
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+  }
+}
+
+/** The folder is read-only, or somebody else's. */
+export function isUnwritable({ code }) {
+  return code === "EROFS" || code === "EACCES" || code === "EPERM";
 }
 
 /** A folder without the build's tools, as a container's, has a dist/ built elsewhere, which is used unchanged. */

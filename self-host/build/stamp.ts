@@ -4,8 +4,9 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
-import { canBuild, sourcesIn } from "./built.mjs";
+import { canBuild, isUnwritable, sourcesIn } from "./built.mjs";
 
 /** The hash of every file in the given places (relative to the root), including names. */
 const hashInputs = (places: readonly string[]): string => {
@@ -36,8 +37,19 @@ export const buildIfChanged = async (step: Step, work: () => Promise<void>): Pro
   const isFresh =
     existsSync(path.join(ROOT, step.product)) && existsSync(stamp) && readFileSync(stamp, "utf8") === hash;
   if (isFresh) return false;
-  rmSync(stamp, { force: true });
+  removeStamp(stamp);
   await work();
   writeFileSync(stamp, hash);
   return true;
+};
+
+const removeStamp = (stamp: string): void => {
+  try {
+    rmSync(stamp, { force: true });
+  } catch (error) {
+    if (!isUnwritable(error as NodeJS.ErrnoException)) throw error;
+    throw new ExitError(
+      `The sources have changed since ${path.join(ROOT, "dist")} was built, and this user may not write there. Build it once as its owner: npm start.`,
+    );
+  }
 };
