@@ -49,10 +49,11 @@ const requireMaxGb = (name: string, text: string | undefined): void => {
   throw new ExitError(`${name} is "${text}": use a number of GB, e.g. 20 or 0.5.`, 2);
 };
 
-const requirePublicUrl = (env: NodeJS.ProcessEnv): void => {
-  if (!env.SERVICE_PUBLIC_URL || publicOriginOf(env) !== null) return;
+/** A link below a path would lead elsewhere. */
+const requirePublicUrl = ({ SERVICE_PUBLIC_URL: text }: NodeJS.ProcessEnv): void => {
+  if (!text || (publicOriginOf({ SERVICE_PUBLIC_URL: text }) !== null && new URL(text).pathname === "/")) return;
   throw new ExitError(
-    `SERVICE_PUBLIC_URL is "${env.SERVICE_PUBLIC_URL}": use an address, e.g. https://jobs.example.com.`,
+    `SERVICE_PUBLIC_URL is "${text}": use an address without a path, e.g. https://jobs.example.com.`,
     2,
   );
 };

@@ -65,6 +65,15 @@ test("an address of the runtime that is none is refused, instead of a local work
     expect(() => readSettings([], { SERVICE_RUNTIME_URL: given })).not.toThrow();
 });
 
+test("an address of people that is none, or below a path, is refused: its links would lead elsewhere", () => {
+  for (const given of ["jobs.example.com", "https://example.com/signalbox"])
+    expect(() => readSettings([], { SERVICE_PUBLIC_URL: given })).toThrow(
+      `SERVICE_PUBLIC_URL is "${given}": use an address without a path`,
+    );
+  for (const given of [undefined, "", "https://jobs.example.com", "http://127.0.0.1:8787/"])
+    expect(() => readSettings([], { SERVICE_PUBLIC_URL: given })).not.toThrow();
+});
+
 test("an address of the vault that is none is refused, and not when the first key is asked for", () => {
   for (const given of ["vault", "vault:8200", "not an address"])
     expect(() => readSettings([], { VAULT_ADDR: given })).toThrow(`VAULT_ADDR is "${given}": use an address`);
