@@ -7,6 +7,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
 import type { DataDir } from "./data/data-dir.ts";
 import { makeSocketFolder, removeIfPossible } from "./data/sockets.ts";
+import { ExitError } from "./exit-error.ts";
 import type { Served } from "./served.ts";
 
 /** Long enough to open a thousand databases; requests wait at most this long. */
@@ -34,7 +35,9 @@ export const serveFreezing = async (dir: DataDir, served: Served): Promise<Freez
     socket.write(FROZEN);
   });
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
-  writeFileSync(dir.freezePath, socketPath, { mode: 0o600 });
+  // The folder may lie elsewhere for who makes the backup: a container's volume, seen from the host.
+  const isBelow = path.dirname(folder) === dir.root;
+  writeFileSync(dir.freezePath, isBelow ? path.relative(dir.root, socketPath) : socketPath, { mode: 0o600 });
   return {
     close: () => {
       server.close();
@@ -46,7 +49,7 @@ export const serveFreezing = async (dir: DataDir, served: Served): Promise<Freez
 
 /** Runs `work` while the folder's server is paused. Throws if the pause ends before `work` is done. */
 export const whileFrozen = async <T>(dir: DataDir, work: () => T): Promise<T> => {
-  const socket = await frozen(readFileSync(dir.freezePath, "utf8"));
+  const socket = await frozen(dir);
   const startedAt = performance.now();
   try {
     const done = work();
@@ -57,10 +60,23 @@ export const whileFrozen = async <T>(dir: DataDir, work: () => T): Promise<T> =>
   }
 };
 
-const frozen = (socketPath: string): Promise<Socket> =>
+const frozen = (dir: DataDir): Promise<Socket> =>
   new Promise((resolve, reject) => {
-    const socket = connect(socketPath);
-    socket.once("error", reject);
+    const socket = connect(socketPathOf(dir));
+    socket.once("error", (error) => reject(notPaused(dir, error)));
     socket.once("close", () => reject(new Error("the server ended before it was paused")));
     socket.once("data", () => resolve(socket));
   });
+
+const socketPathOf = (dir: DataDir): string => {
+  try {
+    return path.resolve(dir.root, readFileSync(dir.freezePath, "utf8"));
+  } catch (error) {
+    throw notPaused(dir, error as Error);
+  }
+};
+
+const notPaused = (dir: DataDir, { message }: Error): ExitError =>
+  new ExitError(
+    `The server that uses ${dir.root} cannot be paused (${message}): try again when it is ready, where it runs and as its user.`,
+  );

@@ -1,11 +1,11 @@
 // A copy of a running server's folder is of the instant at which the server stood still, in all databases.
 
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { copyData } from "../../scripts/backup/copy-data.ts";
 import { dataDirAt, lockDataDir } from "../../self-host/data/data-dir.ts";
 import { serveFreezing, whileFrozen } from "../../self-host/freeze.ts";
@@ -56,4 +56,26 @@ test("a copy of a server that ends as it is asked to stand still fails, and does
   writeFileSync(dir.freezePath, place);
   await expect(whileFrozen(dir, () => undefined)).rejects.toThrow("the server ended");
   server.close();
+});
+
+test("a copy is made of a folder that lies elsewhere for the server, as a container's volume does", async () => {
+  const inside = path.join(folder.path, "inside");
+  const outside = path.join(folder.path, "outside");
+  mkdirSync(inside);
+  const freeze = vi.fn();
+  const served = { freeze, thaw: () => undefined } as unknown as Served;
+  const freezing = await serveFreezing(dataDirAt(inside), served);
+  renameSync(inside, outside);
+  try {
+    await whileFrozen(dataDirAt(outside), () => expect(freeze).toHaveBeenCalledOnce());
+  } finally {
+    freezing.close();
+  }
+});
+
+test("a server that is not ready to be paused is named, with what to do", async () => {
+  const copied = whileFrozen(dataDirAt(folder.path), () => undefined);
+  await expect(copied).rejects.toThrow(
+    /cannot be paused .*: try again when it is ready, where it runs and as its user/,
+  );
 });
