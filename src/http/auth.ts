@@ -3,6 +3,7 @@
 
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
+import { publicOriginOf } from "../../contract/text/public-origin.ts";
 import { AUTHENTICATION_FAILED } from "../../domain/access/key.ts";
 import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
 import type { Env } from "../env.ts";
@@ -150,14 +151,15 @@ export const refuseForeignOrigin = (c: AppContext): void => {
   if (!isOwn)
     throw new Refused({
       code: "forbidden",
-      detail: "a session cookie works only on the dashboard's own pages: send a bearer key instead",
+      detail:
+        "a session cookie works only on the dashboard's own pages (a proxy must pass their Host on): send a bearer key instead",
     });
 };
 
-/** Behind a proxy that ends TLS the scheme differs but the host does not. */
+/** Behind a proxy that ends TLS the scheme differs; the host does where it is not passed on, unless the operator tells it. */
 const isOwnOrigin = (c: AppContext, origin: string): boolean => {
   const host = c.req.header("host") ?? new URL(c.req.url).host;
-  return URL.canParse(origin) && new URL(origin).host === host;
+  return origin === publicOriginOf(c.env) || (URL.canParse(origin) && new URL(origin).host === host);
 };
 
 /** Whether the request bears the root key. Anything else about the caller is left to its authentication. */

@@ -72,3 +72,13 @@ it("in the address of a batch's results", async () => {
   });
   expect(batch.results_url).toBe(`${PUBLIC}/v1/messages/batches/${id}/results`);
 });
+
+it.each([
+  [PUBLIC, 200],
+  ["https://elsewhere.example", 403],
+])("to the page of %s that signs in by a proxy that does not pass its host on: %i", async (origin, status) => {
+  const body = JSON.stringify({ key: server.adminKey });
+  const sent = { "content-type": "application/json", "sec-fetch-site": "same-origin", origin };
+  const answer = await fetch(`${server.url}/session`, { method: "POST", headers: sent, body });
+  expect(answer.status).toBe(status);
+});
