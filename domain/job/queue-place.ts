@@ -27,6 +27,10 @@ export const inLeaseOrder = (jobs: readonly Job[]): Job[] =>
 export const queueEndOf = (frontDoor: FrontDoorFacts | null, fromAt: number): number | null =>
   frontDoor === null || !isWaitedFor({ frontDoor }) ? null : fromAt + frontDoor.queueMs;
 
+/** Of a job that its worker did not work on: it goes on waiting where it was when the worker got it. */
+const oldQueueEnd = ({ queueUntilAt, assignedAt }: Job, nowAt: number): number | null =>
+  queueUntilAt === null || assignedAt === null ? queueUntilAt : queueUntilAt + nowAt - assignedAt;
+
 /** Until when a job is delayed, and why. */
 export interface Delayed {
   readonly until: number;
@@ -36,6 +40,7 @@ export interface Delayed {
 /** Back to the queue: the lease has ended, its number stays, so that late reports are refused. */
 export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, changes: Partial<Job> = {}): Job => {
   const delayed = delay !== null && delay.until > nowAt ? delay : null;
+  const isUnworked = job.status === "assigned" || changes.settledBy === "released";
   return changeJob(
     job,
     {
@@ -48,7 +53,7 @@ export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, chang
       readyAt: delayed?.until ?? null,
       runnableAt: delayed?.until ?? nowAt,
       delayedBy: delayed?.by ?? null,
-      queueUntilAt: queueEndOf(job.frontDoor, delayed?.until ?? nowAt),
+      queueUntilAt: isUnworked ? oldQueueEnd(job, nowAt) : queueEndOf(job.frontDoor, delayed?.until ?? nowAt),
       firstTokenAt: null,
       assignedAt: null,
       startedAt: null,

@@ -12,10 +12,22 @@ import {
 import type { Job } from "../../../domain/job/job.ts";
 import { retryJob } from "../../../domain/job/job-command.ts";
 import type { FrontDoorFacts } from "../../../domain/job/job-facts.ts";
+import { expireLease, loseJob, releaseJob, startJob } from "../../../domain/job/lease.ts";
 import { hasFirstToken } from "../../../domain/job/lease-fence.ts";
-import { failedJob, NOON, pendingJob, runningJob } from "../job/sample-jobs.ts";
+import {
+  assign,
+  assignedJob,
+  decided,
+  failedJob,
+  MINUTE_MS,
+  NOON,
+  pendingJob,
+  runningJob,
+  WORKER,
+} from "../job/sample-jobs.ts";
 
 const LATER = NOON + 1_000;
+const start = (job: Job): Job => decided(startJob(job, job.lease, job.assignedAt ?? NOON)).job;
 const asked = (job: Job, more: Partial<Job> = {}): Job => ({ ...job, api: "messages", ...more });
 
 test.each([
@@ -45,6 +57,26 @@ describe("a request whose time in the queue is over", () => {
 
   test("that never had any is told so", () => {
     expect(waitedInVain(pendingJob(), "x", false).message).toContain("within 0 s");
+  });
+});
+
+describe("a request that was with a worker", () => {
+  const leftMs = 20_000;
+  const frontDoor = { queueMs: 30_000 } as FrontDoorFacts;
+  const given = assign(pendingJob({ api: "messages", frontDoor }), WORKER, NOON + frontDoor.queueMs - leftMs);
+  const endedAt = NOON + MINUTE_MS;
+
+  test.each([
+    ["gave it back", (job: Job) => decided(releaseJob(start(job), 1, "busy", endedAt)).job],
+    ["did not start it", (job: Job) => expireLease(job, endedAt).job],
+    ["lost it before its start", (job: Job) => loseJob(job, 5, endedAt).job],
+  ])("has what was left of its time in the queue if the worker %s", (_, end) => {
+    expect(end(given)).toMatchObject({ status: "pending", queueUntilAt: endedAt + leftMs });
+    expect(end(assignedJob())).toMatchObject({ status: "pending", queueUntilAt: null });
+  });
+
+  test("has all of its time again after an attempt that counts", () => {
+    expect(loseJob(start(given), 5, endedAt).job.queueUntilAt).toBe(endedAt + frontDoor.queueMs);
   });
 });
 
