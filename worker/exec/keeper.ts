@@ -52,7 +52,8 @@ export class Keeper {
     shell.on("exit", leave);
     shell.stdin?.on("error", leave);
     shell.unref();
-    (shell.stdin as Socket | null)?.unref();
+    // Bun's has no such method, and holds nobody.
+    (shell.stdin as Partial<Socket> | null)?.unref?.();
     return shell;
   }
 }
