@@ -34,11 +34,7 @@ const sendTo = ({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): ResultS
       } as unknown as RequestInit);
       const text = await response.text();
       if (response.ok) return { ok: true, file: (JSON.parse(text) as { file: { id: string; bytes: number } }).file };
-      if (response.status === PAYLOAD_TOO_LARGE) return { ok: false, error: resultTooLarge() };
-      return {
-        ok: false,
-        error: notStored(problemDetail(text) || `HTTP ${response.status}`, mayPass(response.status)),
-      };
+      return { ok: false, error: refusalOf(response.status, problemDetail(text)) };
     } catch (error) {
       signal.throwIfAborted();
       // What the runtime did wrong is told as the runtime's failure.
@@ -60,6 +56,12 @@ const failing = (bytes: AsyncIterable<Uint8Array>): { bytes: AsyncIterable<Uint8
     }
   }
   return { bytes: noting(), failure: () => failure };
+};
+
+/** A proxy between may have a limit of its own, and says nothing that can be read. */
+const refusalOf = (status: number, detail: string): JobFailure => {
+  if (status !== PAYLOAD_TOO_LARGE) return notStored(detail || `HTTP ${status}`, mayPass(status));
+  return detail === "" ? notStored(`HTTP ${status} of a proxy: it limits the size of bodies`, false) : resultTooLarge();
 };
 
 const notStored = (why: string, retryable: boolean): JobFailure => ({

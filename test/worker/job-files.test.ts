@@ -103,6 +103,20 @@ test.each([
   expect(stored).toEqual({ ok: false, error: { code: "result_not_stored", message, retryable } });
 });
 
+test("a long result that a proxy refuses for its size is not called one that its runtime made too long", async () => {
+  const store = () => {
+    async function* bytes() {
+      yield Buffer.from('"x"');
+    }
+    return resultStore({ apiUrl: at(), apiKey: "k" })(jobWith([]), bytes(), "application/json", never);
+  };
+  answer = { status: 413, body: "<html><h1>413 Request Entity Too Large</h1></html>" };
+  const message = "The coordinator did not take the result: HTTP 413 of a proxy: it limits the size of bodies";
+  expect(await store()).toEqual({ ok: false, error: { code: "result_not_stored", message, retryable: false } });
+  answer = { status: 413, body: JSON.stringify({ detail: "a result has at most 64 MiB" }) };
+  expect(await store()).toMatchObject({ ok: false, error: { code: "result_too_large" } });
+});
+
 test("an output is sent again while nothing answers at its coordinator's address", async () => {
   answer = { status: 201, body: '{"id":"file-1"}' };
   const { port } = server.address() as AddressInfo;
