@@ -63,7 +63,7 @@ export interface Webhook {
   readonly olderSecrets?: readonly OlderSecret[];
   readonly disabledAt: number | null;
   readonly disabledReason: string | null;
-  /** It was disabled because it fails, and deliveries that waited are still to be given up. */
+  /** It was disabled, and deliveries that waited are still to be given up. */
   readonly isGivingUp?: boolean;
   /** The first failure since the last success; null while deliveries succeed. */
   readonly failingSinceAt: number | null;
@@ -168,7 +168,7 @@ const nextTry = (
   return { status: "pending", nextAttemptAt: Math.ceil(nowAt + waitMs), finishedAt: null };
 };
 
-/** Why a webhook is disabled. What waits for a webhook that fails is given up with it. */
+/** Why a webhook is disabled. */
 export const DISABLED_REASONS = {
   gone: "the endpoint answered 410 Gone",
   failing: "every delivery failed for five days",
@@ -183,7 +183,8 @@ const afterFailure = (webhook: Webhook, outcome: AttemptOutcome, nowAt: number):
   return { ...webhook, failingSinceAt };
 };
 
-const disabled = (webhook: Webhook, disabledReason: string, disabledAt: number): Webhook => ({
+/** What waits for it is given up with it. */
+export const disabled = (webhook: Webhook, disabledReason: string, disabledAt: number): Webhook => ({
   ...webhook,
   disabledAt,
   disabledReason,

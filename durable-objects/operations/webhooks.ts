@@ -12,6 +12,7 @@ import {
   type Delivery,
   type DeliveryStatus,
   DISABLED_REASONS,
+  disabled,
   redelivered,
   rotated,
   type Webhook,
@@ -78,16 +79,16 @@ export const patch = (turn: Turn, request: { id: string; patch: WebhookPatch }):
   const found = find(turn, request.id);
   if (!found.ok) return found;
   const { enabled, ...fields } = request.patch;
-  const webhook = { ...found.value, ...fields, ...switched(found.value, enabled, turn.nowAt) };
+  const webhook = switched({ ...found.value, ...fields }, enabled, turn.nowAt);
   putAndLook(turn, webhook);
   turn.audit("webhook.changed", webhook.id, { url: webhook.url, fields: Object.keys(request.patch) });
   return ok(presentWebhook(webhook));
 };
 
-const switched = (webhook: Webhook, enabled: boolean | undefined, nowAt: number): Partial<Webhook> => {
-  if (enabled === undefined || enabled === (webhook.disabledAt === null)) return {};
-  if (enabled) return { disabledAt: null, disabledReason: null, isGivingUp: false, failingSinceAt: null };
-  return { disabledAt: nowAt, disabledReason: DISABLED_REASONS.operator };
+const switched = (webhook: Webhook, enabled: boolean | undefined, nowAt: number): Webhook => {
+  if (enabled === undefined || enabled === (webhook.disabledAt === null)) return webhook;
+  if (!enabled) return disabled(webhook, DISABLED_REASONS.operator, nowAt);
+  return { ...webhook, disabledAt: null, disabledReason: null, isGivingUp: false, failingSinceAt: null };
 };
 
 export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal> => {

@@ -39,6 +39,30 @@ export const SCENES_OF_WEBHOOKS: readonly Shown[] = [
     },
   },
   {
+    what: "what waits for a webhook that is switched off is given up, and sent only if somebody asks for it",
+    shown: async (scene) => {
+      assert.ok((await create(scene, "h")).ok);
+      scene.receiver.setMood("https://hooks.example/", "broken");
+      const { id } = await scene.done(scene.admin, "testWebhook", { id: "h" });
+      await scene.pass(1_000);
+      const told = async () => {
+        const page = { id: "h", status: null, limit: 9, offset: 0 };
+        const [delivery] = (await scene.done(scene.admin, "listDeliveries", page)).deliveries;
+        return [delivery?.status, delivery?.error];
+      };
+      assert.equal((await told())[0], "pending");
+      await scene.done(scene.admin, "patchWebhook", { id: "h", patch: { enabled: false } });
+      await scene.pass(1_000);
+      assert.deepEqual(await told(), ["failed", "disabled by an operator"]);
+      scene.receiver.setMood("https://hooks.example/", "fine");
+      await scene.pass(60 * MINUTE_MS);
+      assert.equal((await told())[0], "failed");
+      await scene.done(scene.admin, "redeliver", { id });
+      await scene.pass(1_000);
+      assert.equal((await told())[0], "delivered");
+    },
+  },
+  {
     what: "a tenant has at most fifty webhooks, and one more for each that it deletes",
     shown: async (scene) => {
       for (let made = 0; made < MOST_WEBHOOKS; made += 1) assert.ok((await create(scene, `h${made}`)).ok);
