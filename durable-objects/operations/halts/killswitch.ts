@@ -191,7 +191,7 @@ const pauseFleet = (turn: Turn): number => {
 
 /**
  * Resumes the workers that the killswitch pauses no longer; returns their number. A worker that an operator paused stays
- * paused and gets no message.
+ * paused, is not counted and gets no message.
  */
 const resumeFleet = (turn: Turn): number => {
   const stillPaused = new Set<string>();
@@ -199,10 +199,10 @@ const resumeFleet = (turn: Turn): number => {
   for (const { worker } of [...turn.memory.fleet.members()].filter((one) => one.worker.isHalted)) {
     const isHalted = isHaltedBy(turn.memory.killswitch, worker.resumedEpoch);
     if (isHalted || worker.pause !== null) stillPaused.add(worker.instance);
+    else count += 1;
     if (isHalted) continue;
     turn.showWorker({ ...worker, isHalted });
     turn.freedWorkers.add(worker.instance);
-    count += 1;
   }
   if (count > 0) turn.effects.broadcast.push({ message: { type: "worker.resumed" }, except: stillPaused });
   return count;

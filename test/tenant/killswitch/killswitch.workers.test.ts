@@ -296,6 +296,8 @@ describe("who may, and what is written down", () => {
   it("is in the audit log with who, level, reason and effect", async () => {
     const { world } = await busyWorld();
     await engage(world, 2, "drill");
+    await world.ok("POST", "/presence", offer("by-hand"));
+    await world.ok("POST", "/api/workers/by-hand/pause");
     await world.ok("DELETE", "/killswitch?resume_all=true");
     const { entries } = await world.ok("GET", "/api/audit");
     expect(entries[0]).toMatchObject({
@@ -303,7 +305,7 @@ describe("who may, and what is written down", () => {
       actor: { name: "first admin key" },
       detail: { before: 2, resume_all: true, resumed_workers: 1 },
     });
-    expect(entries[1]).toMatchObject({
+    expect(entries[2]).toMatchObject({
       action: "killswitch.activated",
       target: "level 2",
       detail: { reason: "drill", before: 0, halted_jobs: 2, paused_workers: 1 },
