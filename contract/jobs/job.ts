@@ -191,7 +191,7 @@ export const jobResource = z
     requested_model: z
       .string()
       .nullable()
-      .meta({ description: "the name that a front-door client sent; null for other jobs" }),
+      .meta({ description: "the name that a front-door client or a batch's line sent; null for others" }),
     tried: z
       .array(z.object({ model: z.string().nullable(), provider: z.string().nullable(), code: z.string() }))
       .meta({ description: "the models of an alias, or of the request's list, that were asked before `model`" }),
@@ -370,7 +370,7 @@ export const presentJob = (
   created_by: presentCreator(job),
   edge: job.edge,
   fairness_key: job.fairnessKey,
-  requested_model: job.requestedModel,
+  requested_model: job.requestedModel ?? job.batchPlace?.model ?? null,
   tried: job.tried.map((one) => ({ ...one })),
   traceparent: traceparentOf(job),
   timeout_seconds: job.timeoutMs === null ? null : job.timeoutMs / 1000,

@@ -40,7 +40,12 @@ it("gives a line of an alias to the next model of its list where the first canno
   expect(worker.jobs.map(({ model }) => model).sort()).toEqual(["m1", "m1", "m2", "m2"]);
   expect(await own(world, id)).toMatchObject({ completed: 2, failed: 0 });
   const { jobs } = (await world.get(`/api/jobs?status=completed`)).body;
-  expect(jobs[0]).toMatchObject({ model: "m2", tried: [{ model: "m1", code: "rate_limited" }], attempts: 1 });
+  expect(jobs[0]).toMatchObject({
+    requested_model: "either",
+    model: "m2",
+    tried: [{ model: "m1", code: "rate_limited" }],
+    attempts: 1,
+  });
   await worker.stop();
 });
 
