@@ -40,10 +40,7 @@ class MessageAssembly implements Assembly {
         this.#growBlock(event);
         return CONTENT;
       case "message_delta":
-        Object.assign(this.#message, objectOf(event.delta));
-        // The count that a message starts with is of its first token.
-        this.#isCounted ||= typeof objectOf(event.usage).output_tokens === "number";
-        this.#message.usage = { ...objectOf(this.#message.usage), ...known(objectOf(event.usage)) };
+        this.#growMessage(event);
         return CONTENT;
       case "message_stop":
         this.#isEnded = true;
@@ -53,26 +50,40 @@ class MessageAssembly implements Assembly {
     }
   }
 
+  /** Fields of the whole message stand in its `delta` and beside it, as `context_management` does. */
+  #growMessage({ type: _type, delta, usage, ...beside }: JsonObject): void {
+    Object.assign(this.#message, known(beside), objectOf(delta));
+    // The count that a message starts with is of its first token.
+    this.#isCounted ||= typeof objectOf(usage).output_tokens === "number";
+    this.#message.usage = { ...objectOf(this.#message.usage), ...known(objectOf(usage)) };
+  }
+
   #startBlock({ index, content_block: block }: JsonObject): Noted {
     if (typeof index !== "number" || this.#blocks.size >= MAX_BLOCKS) return OTHER;
     this.#blocks.set(index, { ...objectOf(block) });
-    this.#size += JSON.stringify(block ?? null).length;
+    this.#size += lengthOf(block);
     const { type, text } = objectOf(block);
     return (type === "text" || type === "thinking") && !text ? OTHER : CONTENT;
   }
 
   #growBlock({ index, delta }: JsonObject): void {
     const block = this.#blocks.get(Number(index));
-    const told = objectOf(delta);
+    const { type, ...told } = objectOf(delta);
     if (block === undefined) return;
-    if (told.type === "citations_delta") {
+    // It comes whole: without it the client would send an empty summary of its conversation.
+    if (type === "compaction_delta") {
+      Object.assign(block, told);
+      this.#size += lengthOf(told);
+      return;
+    }
+    if (type === "citations_delta") {
       const citations = Array.isArray(block.citations) ? block.citations : [];
       citations.push(told.citation);
       block.citations = citations;
-      this.#size += JSON.stringify(told.citation ?? null).length;
+      this.#size += lengthOf(told.citation);
       return;
     }
-    const [from, into] = GROWS.get(String(told.type)) ?? [];
+    const [from, into] = GROWS.get(String(type)) ?? [];
     const text = from === undefined ? undefined : told[from];
     if (into === undefined || typeof text !== "string") return;
     block[into] = `${block[into] ?? ""}${text}`;
@@ -109,14 +120,16 @@ class MessageAssembly implements Assembly {
   }
 }
 
+const lengthOf = (value: unknown): number => JSON.stringify(value ?? null).length;
+
 /** A tool's input arrives as text; in the whole message it is an object. */
 const wholeBlock = ({ partial_json: text, ...block }: JsonObject): JsonObject => {
   if (typeof text !== "string" || text === "") return block;
   return { ...block, input: parseJson(text) ?? text };
 };
 
-const known = (usage: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
+const known = (fields: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 
 /** Input tokens include what was read from or written to the cache. */
 const messageSpent = (result: unknown): Spent => {

@@ -1,0 +1,38 @@
+// A hosted provider's answer always comes as events; a client that wants none gets what they make.
+
+import { expect, test } from "vitest";
+import type { Api } from "../../../domain/words/api.ts";
+import { DIALECTS } from "../../../worker/apis/dialects.ts";
+
+const assembled = (api: Api, events: readonly object[]): unknown => {
+  const assembly = DIALECTS[api].assemble?.();
+  for (const event of events) assembly?.take(JSON.stringify(event));
+  return assembly?.result();
+};
+
+test("a message keeps its summary of the conversation, and what its API did to the context", () => {
+  const context = { applied_edits: [{ type: "clear_tool_uses_20250919", cleared_tool_uses: 2 }] };
+  const summary = { content: "We spoke of trains.", encrypted_content: "c2VhbGVk" };
+  const made = assembled("messages", [
+    { type: "message_start", message: { id: "msg_1", type: "message", content: [], usage: { output_tokens: 1 } } },
+    { type: "content_block_start", index: 0, content_block: { type: "compaction", content: null } },
+    { type: "content_block_delta", index: 0, delta: { type: "compaction_delta", ...summary } },
+    { type: "content_block_stop", index: 0 },
+    {
+      type: "message_delta",
+      delta: { stop_reason: "compaction" },
+      usage: { output_tokens: 9 },
+      context_management: context,
+      input_transformations: null,
+    },
+    { type: "message_stop" },
+  ]);
+  expect(made).toEqual({
+    id: "msg_1",
+    type: "message",
+    content: [{ type: "compaction", ...summary }],
+    stop_reason: "compaction",
+    usage: { output_tokens: 9 },
+    context_management: context,
+  });
+});
