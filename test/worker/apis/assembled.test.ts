@@ -36,3 +36,22 @@ test("a message keeps its summary of the conversation, and what its API did to t
     context_management: context,
   });
 });
+
+test("a chat's names are not written once for each event that repeats them", () => {
+  const details = (more: object) => [{ type: "reasoning.text", format: "anthropic-claude-v1", index: 0, ...more }];
+  const chunk = (delta: object, reason: string | null) => ({
+    choices: [{ index: 0, delta, finish_reason: reason, native_finish_reason: reason }],
+  });
+  const { choices } = assembled("chat/completions", [
+    chunk({ role: "assistant", content: "", reasoning_details: details({ text: "Which " }) }, null),
+    chunk({ content: "", reasoning_details: details({ text: "one?" }) }, null),
+    chunk({ content: "This.", reasoning_details: details({ signature: "c2ln" }) }, "stop"),
+    chunk({ content: "" }, "stop"),
+  ]) as { choices: object[] };
+  expect(choices).toMatchObject([
+    {
+      message: { content: "This.", reasoning_details: details({ text: "Which one?", signature: "c2ln" }) },
+      native_finish_reason: "stop",
+    },
+  ]);
+});
