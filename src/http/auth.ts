@@ -67,10 +67,12 @@ const factsOf = async (env: Env, token: string): Promise<TokenFacts | null> => {
 export const isCheckedToken = (token: string): boolean => checkedTokens.has(token);
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
+/** For a proxy in front: a browser sends its password along with the dashboard's cookie. */
+const OF_A_PROXY = /^(basic|digest|negotiate) /i;
 
 const bearerOf = (c: AppContext): string | null => {
   const header = c.req.header("authorization");
-  if (header === undefined) return c.req.header("x-api-key") ?? null;
+  if (header === undefined || OF_A_PROXY.test(header)) return c.req.header("x-api-key") ?? null;
   const token = BEARER.exec(header)?.[1];
   if (token === undefined) throw new Refused(AUTHENTICATION_FAILED);
   return token;

@@ -75,6 +75,19 @@ describe("the dashboard's session", () => {
     expect((await post({ origin: ORIGIN })).status).toBe(200);
   });
 
+  it("counts beside a password for a proxy in front, which browsers send with every request, and not beside another key", async () => {
+    const world = await newWorld();
+    const { pair } = await signIn(world.key);
+    const see = async (authorization: string, more: Record<string, string> = {}) => {
+      const headers = { cookie: pair, authorization, ...more };
+      return (await request(null, "GET", "/api/jobs", undefined, { headers })).status;
+    };
+    for (const scheme of ["Basic", "Digest", "Negotiate"]) expect(await see(`${scheme} dXNlcjpwYXNz`)).toBe(200);
+    expect(await see("Basic dXNlcjpwYXNz", { cookie: "" })).toBe(401);
+    expect(await see("Basic dXNlcjpwYXNz", { cookie: "", "x-api-key": world.key ?? "" })).toBe(200);
+    for (const other of ["Bearer x", "Bearer", "Bearer "]) expect(await see(other)).toBe(401);
+  });
+
   it("dies with its key, with its rotation, and when it is ended", async () => {
     const world = await newWorld();
     const see = (pair: string) => request(null, "GET", "/api/jobs", undefined, { headers: { cookie: pair } });
