@@ -53,7 +53,7 @@ export const whileFrozen = async <T>(dir: DataDir, work: () => T): Promise<T> =>
   const startedAt = performance.now();
   try {
     const done = work();
-    if (performance.now() - startedAt > MAX_FREEZE_MS) throw new Error("it took longer than the server can be paused");
+    if (performance.now() - startedAt > MAX_FREEZE_MS) throw notPaused(dir, "the copy took too long to begin");
     return done;
   } finally {
     socket.destroy();
@@ -63,8 +63,8 @@ export const whileFrozen = async <T>(dir: DataDir, work: () => T): Promise<T> =>
 const frozen = (dir: DataDir): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const socket = connect(socketPathOf(dir));
-    socket.once("error", (error) => reject(notPaused(dir, error)));
-    socket.once("close", () => reject(new Error("the server ended before it was paused")));
+    socket.once("error", ({ message }) => reject(notPaused(dir, message)));
+    socket.once("close", () => reject(notPaused(dir, "the server ended")));
     socket.once("data", () => resolve(socket));
   });
 
@@ -72,11 +72,11 @@ const socketPathOf = (dir: DataDir): string => {
   try {
     return path.resolve(dir.root, readFileSync(dir.freezePath, "utf8"));
   } catch (error) {
-    throw notPaused(dir, error as Error);
+    throw notPaused(dir, (error as Error).message);
   }
 };
 
-const notPaused = (dir: DataDir, { message }: Error): ExitError =>
+const notPaused = (dir: DataDir, why: string): ExitError =>
   new ExitError(
-    `The server that uses ${dir.root} cannot be paused (${message}): try again when it is ready, where it runs and as its user.`,
+    `The server that uses ${dir.root} cannot be paused (${why}): try again when it is ready, where it runs and as its user.`,
   );
