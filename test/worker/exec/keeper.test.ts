@@ -1,20 +1,13 @@
-import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { afterAll, expect, it, vi } from "vitest";
-
-afterAll(() => {
-  vi.doUnmock("node:child_process");
-  vi.resetModules();
-});
+import { expect, it } from "vitest";
+import { freshWith } from "../../support/fresh-modules.ts";
 
 it("starts where a child's stdin cannot be let go, as under Bun", async () => {
   const written: string[] = [];
   const stdin = Object.assign(new EventEmitter(), { write: (line: string) => written.push(line) });
-  const shell = Object.assign(new EventEmitter(), { stdin, unref: () => undefined }) as unknown as ChildProcess;
-  // Another file of this process may have loaded it with the true one.
-  vi.resetModules();
-  vi.doMock("node:child_process", () => ({ spawn: () => shell }));
-  const { Keeper } = await import("../../../worker/exec/keeper.ts");
+  const shell = Object.assign(new EventEmitter(), { stdin, unref: () => undefined });
+  const load = () => import("../../../worker/exec/keeper.ts");
+  const { Keeper } = await freshWith("node:child_process", () => ({ spawn: () => shell }), load);
   const keeper = new Keeper();
   keeper.begin(7, 1_000);
   keeper.end(7);
