@@ -12,8 +12,11 @@ export const countChange = (memory: Memory, before: Job | null, after: Job, nowA
   if (before?.status !== after.status) countStatus(memory, before, after, nowAt);
   if (after.stream) countStream(memory, before, after, nowAt);
   if (before?.status === "running" && isFailedUnreported(before, after))
-    countAttempt(memory, before, { outcome: "failed", errorCode: after.error?.code ?? "worker_lost" }, nowAt);
+    countAttempt(memory, before, { outcome: "failed", errorCode: newCode(before, after) ?? "worker_lost" }, nowAt);
 };
+
+/** Not that of the attempt before. */
+const newCode = (before: Job, { error }: Job): string | undefined => (error === before.error ? undefined : error?.code);
 
 /** Its worker was lost or took too long; what is given back costs no attempt. */
 const isFailedUnreported = (before: Job, { status, settledBy, attempts }: Job): boolean =>

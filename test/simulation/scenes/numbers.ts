@@ -112,13 +112,17 @@ export const SCENES_OF_NUMBERS: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, { ...ALIVE, jobs: { reap_stale_after_seconds: 40 } });
       await present(scene, { concurrency: 3 });
-      await started(scene, { model: "silent", maxAttempts: 2 });
+      const silent = await started(scene, { model: "silent", maxAttempts: 3 });
+      await fail(scene, silent, { ...BROKE, retryable: true });
+      await scene.pass(5_000);
+      await scene.done(scene.admin, "startJob", { id: silent.id, lease: silent.lease + 1 });
       await started(scene, { model: "slow", timeoutMs: 9_000 });
       const left = await started(scene, { model: "left" });
       await scene.done(scene.admin, "cancelJob", { id: left.id });
       await scene.pass(41_000);
       assert.deepEqual(await metrics(scene, "signalbox_attempt_errors_total"), {
         '{provider="p",model="slow",code="timeout"}': 1,
+        '{provider="p",model="silent",code="provider_error"}': 1,
         '{provider="p",model="silent",code="worker_lost"}': 1,
       });
       const lasted = await metrics(scene, "signalbox_attempt_duration_seconds_sum");
