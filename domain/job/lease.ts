@@ -147,7 +147,7 @@ const givenBack = (
 export const releaseJob = (job: Job, lease: number, reason: string, nowAt: number): Result<Decision, Refusal> => {
   if (job.lease === lease && job.settledBy === "released") return ok(unchanged(job));
   if (!holds(job, lease)) return err(leaseLost(job, lease));
-  if (hasFirstToken(job)) return ok(loseBegunAnswer(job, reason, nowAt));
+  if (hasFirstToken(job)) return ok(loseBegunAnswer(job, `stopped (${reason})`, nowAt));
   const releases = job.releases + 1;
   const delayMs = releaseDelayMs(releases);
   const delay: Delayed = { until: nowAt + delayMs, by: "release" };

@@ -29,7 +29,7 @@ export const queueEndOf = (frontDoor: FrontDoorFacts | null, fromAt: number): nu
 
 /** Of a job that its worker did not work on: it goes on waiting where it was when the worker got it. */
 const oldQueueEnd = ({ queueUntilAt, assignedAt }: Job, nowAt: number): number | null =>
-  queueUntilAt === null || assignedAt === null ? queueUntilAt : queueUntilAt + nowAt - assignedAt;
+  queueUntilAt === null ? null : queueUntilAt + nowAt - (assignedAt ?? nowAt);
 
 /** Until when a job is delayed, and why. */
 export interface Delayed {

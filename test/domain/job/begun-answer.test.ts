@@ -46,6 +46,8 @@ describe("a job of the front door whose client has heard the first word", () => 
   test("says that its worker was lost, and how", () => {
     expect(loseJob(spoken(), 5, LATER).job.error?.message).toBe("the worker was lost while it was answering");
     expect(reapJob(spoken(), 5, LATER).job.error?.message).toBe("the worker fell silent while it was answering");
+    const released = decided(releaseJob(spoken(), 1, "shutting down", LATER)).job;
+    expect(released.error?.message).toBe("the worker stopped (shutting down) while it was answering");
   });
 
   test("goes to another worker while nothing was said", () => {
