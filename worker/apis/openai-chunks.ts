@@ -41,19 +41,16 @@ class ChunkAssembly implements Assembly {
 
   #takeChoice(row: JsonObject): boolean {
     const index = typeof row.index === "number" ? row.index : 0;
-    const { index: _index, delta, finish_reason, ...rest } = row;
+    const { index: _index, delta, message: soFar, finish_reason, ...rest } = row;
     const choice = this.#choices.get(index) ?? { index };
     if (this.#choices.size < MAX_CHOICES) this.#choices.set(index, choice);
     this.#size += mergeDelta(choice, rest);
-    if (isObject(delta)) {
-      const message = objectOf(choice.message);
-      choice.message = message;
-      this.#size += mergeDelta(message, delta);
-    }
-    if (finish_reason !== null && finish_reason !== undefined) choice.finish_reason = finish_reason;
-    return (
-      isReason(finish_reason) || hasContent(objectOf(delta)) || (typeof rest.text === "string" && rest.text !== "")
-    );
+    // Beside each delta Perplexity writes the message as far as it goes.
+    const said = isObject(delta) ? delta : objectOf(soFar);
+    choice.message ??= {};
+    this.#size += mergeDelta(objectOf(choice.message), said);
+    if (finish_reason != null) choice.finish_reason = finish_reason;
+    return isReason(finish_reason) || hasContent(said) || (typeof rest.text === "string" && rest.text !== "");
   }
 
   /** Some runtimes give no reason, and some no `[DONE]`: either is their own end. */
@@ -102,7 +99,7 @@ class ChunkAssembly implements Assembly {
 }
 
 /** An empty one ends nothing: some runtimes write it in each chunk before the last. */
-const isReason = (reason: unknown): boolean => reason !== null && reason !== undefined && reason !== "";
+const isReason = (reason: unknown): boolean => reason != null && reason !== "";
 
 /** Rows of a whole message have no `index`; only deltas do. */
 const wholeMessage = ({ tool_calls: calls, ...message }: JsonObject): JsonObject => {

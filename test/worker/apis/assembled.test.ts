@@ -55,3 +55,22 @@ test("a chat's names are not written once for each event that repeats them", () 
     },
   ]);
 });
+
+test("a chat's message is not written again beside each of its deltas", () => {
+  const chunk = (content: string, soFar: string, reason: string | null) => ({
+    choices: [
+      {
+        index: 0,
+        delta: { role: "assistant", content },
+        message: { role: "assistant", content: soFar },
+        finish_reason: reason,
+      },
+    ],
+  });
+  const chunks = [chunk("The", "The", null), chunk(" cat", "The cat", null), chunk("", "The cat", "stop")];
+  expect(assembled("chat/completions", chunks)).toMatchObject({
+    choices: [{ message: { role: "assistant", content: "The cat" }, finish_reason: "stop" }],
+  });
+  const whole = [{ choices: [{ index: 0, message: { content: "The cat" }, finish_reason: "stop" }] }];
+  expect(assembled("chat/completions", whole)).toMatchObject({ choices: [{ message: { content: "The cat" } }] });
+});
