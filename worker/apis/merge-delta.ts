@@ -5,7 +5,7 @@
 import { isObject, type JsonObject, objectOf } from "../../contract/text/json-object.ts";
 
 /** Names arrive whole, and may be repeated with each delta, or be empty in all but the first. */
-const NAMES = new Set(["id", "type", "role", "name", "object", "model", "format", "native_finish_reason"]);
+const NAMES = new Set(["id", "type", "role", "name", "object", "model", "format", "native_finish_reason", "severity"]);
 /** Rows of these types are pieces of one text. */
 const TEXT_PARTS = new Set<unknown>(["text", "thinking"]);
 const MAX_ROWS = 10_000;

@@ -33,7 +33,8 @@ class ChunkAssembly implements Assembly {
     if (!isObject(chunk)) return NOT_JSON;
     // Older releases of vLLM write their error as the chunk itself, and `[DONE]` after it.
     if (chunk.error != null || chunk.object === "error") return { kind: "error", error: chunk };
-    const { choices, object: _object, __proto__: _, ...head } = chunk;
+    // `obfuscation` hides the length of an event.
+    const { choices, object: _object, obfuscation: _padding, __proto__: _, ...head } = chunk;
     for (const [field, value] of Object.entries(head)) if (value !== null) this.#head[field] = value;
     const rows = Array.isArray(choices) ? choices.filter(isObject) : [];
     return rows.map((row) => this.#takeChoice(row)).some((isContent) => isContent) ? CONTENT : OTHER;

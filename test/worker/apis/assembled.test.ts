@@ -56,6 +56,28 @@ test("a chat's names are not written once for each event that repeats them", () 
   ]);
 });
 
+test("a chat has the verdict of its filters once, and no padding of its events", () => {
+  const filters = { hate: { filtered: false, severity: "safe" } };
+  const chunk = (content: string, reason: string | null) => ({
+    id: "chatcmpl-1",
+    obfuscation: "x7Qm",
+    choices: [{ index: 0, delta: { content }, content_filter_results: filters, finish_reason: reason }],
+  });
+  expect(assembled("chat/completions", [chunk("The", null), chunk(" cat", "stop")])).toEqual({
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    choices: [
+      {
+        index: 0,
+        message: { role: "assistant", content: "The cat" },
+        logprobs: null,
+        finish_reason: "stop",
+        content_filter_results: filters,
+      },
+    ],
+  });
+});
+
 test("a chat's message is not written again beside each of its deltas", () => {
   const chunk = (content: string, soFar: string, reason: string | null) => ({
     choices: [
