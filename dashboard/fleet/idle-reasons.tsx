@@ -47,24 +47,23 @@ const ownReason = (worker: WorkerResource): string | null => {
 
 const Kinds = ({ instance, kinds }: { instance: string; kinds: readonly Kind[] }) => {
   const ids = kinds.map(({ job }) => job.id).join();
-  const { data, error, reload } = useLoad(`${instance} ${ids}`, (signal) =>
-    Promise.all(
-      kinds.map(async ({ job, many }) => {
-        const { workers } = await api.jobs.explain({ job_id: job.id, worker: instance }, { signal });
-        return { job, many, reasons: workers[0]?.reasons ?? [] };
-      }),
-    ),
-  );
+  const { data, error, reload } = useLoad(`${instance} ${ids}`, async (signal) => {
+    const answers = kinds.map(async ({ job }) => {
+      const { workers } = await api.jobs.explain({ job_id: job.id, worker: instance }, { signal });
+      return [asks(job), workers[0]?.reasons ?? []] as const;
+    });
+    return new Map(await Promise.all(answers));
+  });
   if (data === null || error !== null) return <LoadState data={data} error={error} retry={reload} what="what waits" />;
+  // A kind that is new is not shown before it is explained.
+  const explained = kinds.filter(({ job }) => data.has(asks(job)));
   return (
     <ul class="concerns">
-      {data.map(({ job, many, reasons }) => (
+      {explained.map(({ job, many }) => (
         <li key={job.id}>
           <span>
             <a href={href(["jobs", job.id])}>{many === 1 ? "A waiting job" : plural(many, "waiting job")}</a>:{" "}
-            {withLocalTimes(
-              reasons.length === 0 ? (job.waiting_reason ?? "it is about to be assigned") : reasons.join("; "),
-            )}
+            {withLocalTimes(data.get(asks(job))?.join("; ") || (job.waiting_reason ?? "it is about to be assigned"))}
           </span>
         </li>
       ))}
