@@ -22,10 +22,17 @@ export interface LocalWorker {
 const endedKey = (file: string): string =>
   `There is no local worker: its key has ended. Remove ${file} and start again, and it gets a new one.`;
 
-/** Without the coordinator's secrets: a worker runs other people's prompts and must not have them. */
-const environmentOf = (worker: { url: string; key: string }): NodeJS.ProcessEnv => {
-  const inherited = Object.entries(process.env).filter(([name]) => !isSecretVariable(name));
-  return { ...Object.fromEntries(inherited), SERVICE_API_URL: worker.url, SERVICE_API_KEY: worker.key };
+/**
+ * Without the coordinator's secrets: a worker runs other people's prompts and must not have them. Its coordinator is on
+ * this machine, also under an address that a proxy would be asked for.
+ */
+export const environmentOf = (
+  { url, key }: { url: string; key: string },
+  own: NodeJS.ProcessEnv = process.env,
+): NodeJS.ProcessEnv => {
+  const inherited = Object.entries(own).filter(([name]) => !isSecretVariable(name));
+  const no_proxy = [new URL(url).hostname, own.no_proxy || own.NO_PROXY].filter(Boolean).join(",");
+  return { ...Object.fromEntries(inherited), no_proxy, SERVICE_API_URL: url, SERVICE_API_KEY: key };
 };
 
 interface Plan {

@@ -1,8 +1,8 @@
 // The lines that a child process prints, in the log of the server.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { configureLog } from "../../log/log.ts";
-import { supervise } from "../../self-host/children/supervised.ts";
+import { configureLog } from "../../../log/log.ts";
+import { supervise } from "../../../self-host/children/supervised.ts";
 
 const ENTRY = '{"at":"2026-01-01T00:00:00.000Z","level":"warn","event":"job.failed"}';
 const PROGRAM = `

@@ -1,7 +1,7 @@
 // What a clock that jumps does to the processes with the tenants.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { watchClock } from "../../self-host/children/clock-watch.ts";
+import { watchClock } from "../../../self-host/children/clock-watch.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
