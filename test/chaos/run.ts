@@ -72,7 +72,10 @@ export const runChaos = async (options: ChaosOptions): Promise<ChaosReport> => {
     stage.isRough = false;
     await operator;
     await calmDown(stage, proxies);
-    const evidence = await gatherEvidence(stage, clientTags(), SCHEDULE);
+    // A worker that is still stopped would tell what a cancelled job cost between two reads of that job.
+    stage.isOver = true;
+    await Promise.all(players);
+    const evidence = await gatherEvidence({ ...stage, isOver: false }, clientTags(), SCHEDULE);
     const violations = findViolations(evidence);
     const cuts = proxies.rough.cutCount;
     return { violations, evidence, cuts, durationMs: performance.now() - startedAt };

@@ -69,6 +69,15 @@ const answerTo = async (stage: Stage, at: string, call: Call): Promise<Answer | 
   }
 };
 
+const LOOK_EVERY_MS = 50;
+
+/** A pause that ends early if the run is over. */
+export const pauseWithin = async (stage: Stage, ms: number): Promise<void> => {
+  const until = performance.now() + ms;
+  while (!stage.isOver && performance.now() < until)
+    await pause(Math.min(LOOK_EVERY_MS, Math.max(0, until - performance.now())));
+};
+
 /** Repeats a call until it is answered; null only if the run is over. */
 export const callUntilAnswered = async (stage: Stage, at: string, call: Call): Promise<Answer | null> => {
   while (!stage.isOver) {

@@ -3,9 +3,8 @@
 
 import { spawn } from "node:child_process";
 import path from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { SIGNALBOX } from "../support/command-line.ts";
-import type { Stage } from "./stage.ts";
+import { pauseWithin, type Stage } from "./stage.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAX_AWAKE_MS = 5_000;
@@ -24,10 +23,10 @@ export const runWorkerProcess = async (stage: Stage, instance: string, tags: str
   process.once("exit", kill);
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   while (!stage.isOver) {
-    await pause(stage.random.next() * MAX_AWAKE_MS);
+    await pauseWithin(stage, stage.random.next() * MAX_AWAKE_MS);
     if (!stage.isRough) continue;
     child.kill("SIGSTOP");
-    await pause(MIN_STOPPED_MS + stage.random.next() * (MAX_STOPPED_MS - MIN_STOPPED_MS));
+    await pauseWithin(stage, MIN_STOPPED_MS + stage.random.next() * (MAX_STOPPED_MS - MIN_STOPPED_MS));
     child.kill("SIGCONT");
   }
   const hasDied = child.exitCode !== null;
