@@ -135,7 +135,10 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     await page.getByText("1–3 of 3 jobs").waitFor();
     // A state that is typed is that of the chips.
     await page.getByRole("button", { name: "all", exact: true }).click();
+    // The list of the same three by the new state: it begins without a selection.
+    const listed = page.waitForResponse(/\/api\/jobs\?.*status=failed/);
     await page.getByLabel("Search").fill("error:bad_gateway ran:openai status:failed");
+    await listed;
     await page.getByRole("button", { name: /^failed/, pressed: true }).waitFor();
     await expect.poll(() => page.getByLabel("Search").inputValue()).toBe("error:bad_gateway ran:openai");
     await page.getByText("1–3 of 3 jobs").waitFor();
