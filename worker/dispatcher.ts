@@ -2,11 +2,17 @@
 
 import { Agent, type Dispatcher, EnvHttpProxyAgent, setGlobalDispatcher } from "undici";
 
-type ProxyOptions = Required<Pick<EnvHttpProxyAgent.Options, "httpProxy" | "httpsProxy" | "noProxy">>;
+/** By what to reach other machines; an empty text: by nothing. */
+export interface Proxies {
+  readonly httpProxy: string;
+  readonly httpsProxy: string;
+  /** The hosts that are reached directly. */
+  readonly noProxy: string;
+}
 
 /** A request without TLS is passed on as one, because few proxies let a tunnel lead to another port than 443. */
-export const newDispatcher = (proxies: ProxyOptions | null, options: Agent.Options = {}): Dispatcher =>
+export const newDispatcher = (proxies: Proxies | null, options: Agent.Options = {}): Dispatcher =>
   proxies === null ? new Agent(options) : new EnvHttpProxyAgent({ ...options, ...proxies, proxyTunnel: false });
 
 /** For `fetch` itself. */
-export const dispatchAllBy = (proxies: ProxyOptions): void => setGlobalDispatcher(newDispatcher(proxies));
+export const dispatchAllBy = (proxies: Proxies): void => setGlobalDispatcher(newDispatcher(proxies));

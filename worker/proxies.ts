@@ -1,17 +1,11 @@
 // The proxies by which this process reaches other machines: those that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name, as
-// other commands understand them, where Node's switch NODE_USE_ENV_PROXY is on. `signalbox` turns it on by itself; a
-// program that uses `serve` decides, because what it fetches itself goes the same way.
+// other commands understand them. `signalbox` uses them by itself; a program that uses `serve` decides, by Node's switch
+// NODE_USE_ENV_PROXY, because what it fetches itself goes the same way.
 
 import { Agent } from "node:https";
+import type { Proxies } from "./dispatcher.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-export interface Proxies {
-  /** An empty text: none. */
-  readonly httpProxy: string;
-  readonly httpsProxy: string;
-  readonly noProxy: string;
-}
 
 /** To a proxy these names are its own machine. */
 const THIS_MACHINE = "localhost,127.0.0.1,[::1]";

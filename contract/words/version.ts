@@ -1,8 +1,9 @@
 // The release, as `GET /health` returns it; a test compares it with package.json.
 export const VERSION = "0.1.0";
 
-/** Where a coordinator of that version has its package. npx caches it by its address, which the query makes new. */
-export const packageAt = (url: string, version: string): string => `${url}/signalbox.tgz?${version}`;
+/** Where a coordinator has its package. npx caches it by its address, which a version makes new. */
+export const packageAt = (url: string, version?: string): string =>
+  `${url}/signalbox.tgz${version === undefined ? "" : `?${version}`}`;
 
 /** npm 12 fetches a package from an address only where it is told to; older ones do so in any case. */
 const FROM_ADDRESS = "--allow-remote=root";

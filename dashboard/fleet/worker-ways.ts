@@ -1,6 +1,6 @@
 // The ways to add a worker: what a person runs on its machine, as text to copy.
 
-import { npmInstall, npx } from "../../contract/words/version.ts";
+import { npmInstall, npx, packageAt } from "../../contract/words/version.ts";
 import { WHEEL_NAME } from "../../contract/words/wheel.ts";
 
 export interface Wish {
@@ -30,13 +30,12 @@ export const WAYS = {
   runtime: {
     label: "A model runtime",
     needs: "Node 20 or later",
-    text: (wish, origin) => `${npx(`${origin}/signalbox.tgz`)} worker --runtime ${wish.runtime} ${flags(wish)}`,
+    text: (wish, origin) => `${npx(packageAt(origin))} worker --runtime ${wish.runtime} ${flags(wish)}`,
   },
   exec: {
     label: "Any command",
     needs: "Node 20 or later",
-    text: (wish, origin) =>
-      `${npx(`${origin}/signalbox.tgz`)} worker --exec 'tr a-z A-Z' --provider upper ${flags(wish)}`,
+    text: (wish, origin) => `${npx(packageAt(origin))} worker --exec 'tr a-z A-Z' --provider upper ${flags(wish)}`,
   },
   python: {
     label: "A Python function",
@@ -56,7 +55,7 @@ venv/bin/python worker.py`,
   typescript: {
     label: "A TypeScript function",
     needs: "Node 20 or later",
-    text: ({ name, tags }, origin) => `${npmInstall(`${origin}/signalbox.tgz`)}
+    text: ({ name, tags }, origin) => `${npmInstall(packageAt(origin))}
 cat > worker.mjs <<'END'
 import { serve } from 'signalbox/worker';
 

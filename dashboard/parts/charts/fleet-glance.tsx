@@ -1,7 +1,7 @@
 // The fleet at a glance: a row per provider, with its free places and what does not work.
 
 import type { ProviderFleet } from "../../../contract/live.ts";
-import { npx } from "../../../contract/words/version.ts";
+import { npx, packageAt } from "../../../contract/words/version.ts";
 import { count, plural } from "../../format.ts";
 import { href } from "../../router.ts";
 import { fleet, hasSnapshot } from "../../state/board.ts";
@@ -21,7 +21,7 @@ export const NoWorkers = () => (
       </>
     ) : (
       <>
-        Start one on any machine with <code>{npx(`${location.origin}/signalbox.tgz`)} worker</code>. It needs{" "}
+        Start one on any machine with <code>{npx(packageAt(location.origin))} worker</code>. It needs{" "}
         <code>SERVICE_API_URL={location.origin}</code> and, in <code>SERVICE_API_KEY</code>, a key of role worker, which
         an admin makes.
       </>
