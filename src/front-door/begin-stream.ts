@@ -6,10 +6,17 @@ import { within } from "../../contract/text/within.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import { type Followed, isSameStand } from "../../durable-objects/operations/front-door/follow.ts";
 
+/** The events of one attempt. */
+export interface Begun {
+  readonly kind: "events";
+  readonly job: Followed;
+  readonly body: ReadableStream<Uint8Array>;
+  /** Settles when the attempt is over. */
+  readonly over: Promise<unknown>;
+}
+
 /** What the client gets first. */
-export type Beginning =
-  | { readonly kind: "events"; readonly job: Followed; readonly body: ReadableStream<Uint8Array> }
-  | { readonly kind: "final"; readonly job: Followed };
+export type Beginning = Begun | { readonly kind: "final"; readonly job: Followed };
 
 export interface BeginTools {
   /** The job after a while, or when it has changed. */
@@ -49,12 +56,11 @@ export const beginStream = async (from: Followed, { watch, attach, lateMs }: Beg
       throw error;
     });
     if (first !== null) {
-      moved.catch(() => undefined);
-      return { kind: "events", job, body: first };
+      return { kind: "events", job, body: first, over: moved.catch(() => undefined) };
     }
     const now = await moved;
     const late = hasStream(now) ? await within(attached, lateMs) : null;
-    if (late !== null) return { kind: "events", job: now, body: late };
+    if (late !== null) return { kind: "events", job: now, body: late, over: moved };
     letGo();
     job = now;
   }

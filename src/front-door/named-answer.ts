@@ -4,6 +4,7 @@
 import { namedAnswer } from "../../contract/front-door/response.ts";
 import { dataOf, eventEndsIn } from "../../contract/text/event-text.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
+import { within } from "../../contract/text/within.ts";
 import { responseIdOf, type StoredResponse } from "../../domain/front-door/stored-response.ts";
 import type { Json } from "../../domain/words/json.ts";
 
@@ -37,13 +38,27 @@ export const namedEvents = (events: string, response: StoredResponse): string =>
   return named + withOwnId(events.slice(from), response);
 };
 
-/** The same for a stream whose chunks are whole events, or pieces of a long one. */
-export const namingEvents = (response: StoredResponse): TransformStream<Uint8Array, Uint8Array> => {
+/** No text of an answer reads so: inside of a text, quotation marks are escaped. */
+const BEARS_WHOLE_ANSWER = /"type": ?"response\.(?:completed|incomplete)"/;
+/** The report of a worker whose stream has ended may be so late. */
+const LATE_REPORT_MS = 2_000;
+
+/**
+ * The same for a stream whose chunks are whole events, or pieces of a long one. The whole answer waits until its attempt
+ * is `over`, and so until it is stored: its client may refer to it in the next moment.
+ */
+export const namingEvents = (
+  response: StoredResponse,
+  over: Promise<unknown>,
+): TransformStream<Uint8Array, Uint8Array> => {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   return new TransformStream({
-    transform: (chunk, controller) =>
-      controller.enqueue(encoder.encode(namedEvents(decoder.decode(chunk, { stream: true }), response))),
+    transform: async (chunk, controller) => {
+      const events = decoder.decode(chunk, { stream: true });
+      if (BEARS_WHOLE_ANSWER.test(events)) await within(over, LATE_REPORT_MS);
+      controller.enqueue(encoder.encode(namedEvents(events, response)));
+    },
   });
 };
 

@@ -21,7 +21,9 @@ import { eventsOfResult } from "./from-result.ts";
 import { chunksOf, firstChunks, isStreaming, keptAlive, statesOf } from "./second-reader.ts";
 import { type WrittenBody, writtenBody } from "./written-body.ts";
 
-const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.failed", "response.incomplete"]);
+/** They have a whole answer. It may not be stored yet, so a reader gets it as it is stored. */
+const WHOLE: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
+const FAILED = "response.failed";
 
 interface NumberedEvent {
   readonly type: string;
@@ -58,8 +60,8 @@ class Place {
       const event = eventOf(text);
       if (event === null || this.isOver) continue;
       this.hasBegun = true;
-      if (ENDS.has(event.type)) said += this.#end(event);
-      else if (event.number > this.#last) said += this.#say(event);
+      if (event.type === FAILED) said += this.#end(event);
+      else if (event.number > this.#last && !WHOLE.has(event.type)) said += this.#say(event);
     }
     return said;
   }
@@ -67,7 +69,9 @@ class Place {
   /** A response that is over, of which this reader has no events yet, or only some. */
   rest(answer: Json): string {
     const events = eventsIn(eventsOfAnswer(answer));
-    return this.next((this.hasBegun ? events.slice(-1) : events).join("\n\n"));
+    const said = this.hasBegun ? "" : this.next(events.join("\n\n"));
+    const last = eventOf(events.at(-1) ?? "");
+    return last === null || this.isOver ? said : said + this.#end(last);
   }
 
   #say(event: NumberedEvent): string {
@@ -79,7 +83,7 @@ class Place {
 
   #end(event: NumberedEvent): string {
     this.isOver = true;
-    const number = Math.max(event.number, this.#last + 1);
+    const number = this.#last + 1;
     return this.#say({ ...event, number, data: { ...event.data, sequence_number: number } });
   }
 }

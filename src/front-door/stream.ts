@@ -18,7 +18,7 @@ import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
 import { readRelay } from "../tenant/relay.ts";
 import { askTenant } from "../tenant/tenant.ts";
-import { type Beginning, beginStream } from "./begin-stream.ts";
+import { type Beginning, type Begun, beginStream } from "./begin-stream.ts";
 import { abandon, watchClient } from "./client-gone.ts";
 import { errorResponse, failureResponse } from "./errors.ts";
 import { watchMove } from "./follow-job.ts";
@@ -87,7 +87,7 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
     client.stop();
     return answerOfEnd(taken, job, plainHeaders);
   }
-  if (!request.isSound) return answerBody(c, first.body, headersOf(job));
+  if (!request.isSound) return answerBody(c, namedBody(taken, first), headersOf(job));
   const sound = await asBytes(first.body, client.stop);
   if (sound === null) return errorResponse(c, asking.api, doorErrorOf(streamLost), plainHeaders);
   c.set("isWrittenOverTime", true);
@@ -163,9 +163,11 @@ const attach = async (taken: Taken, job: Followed): Promise<ReadableStream<Uint8
   const answered = await reading.catch(() => null);
   if (answered?.status !== OK || answered.body === null) return null;
   // Deployed, each new version ends the relay. Self-hosted, the relay's line says the same by itself.
-  const events = c.env.HOME === undefined ? withLastWords(answered.body, ifLost) : answered.body;
-  return asked.response === null ? events : events.pipeThrough(namingEvents(asked.response));
+  return c.env.HOME === undefined ? withLastWords(answered.body, ifLost) : answered.body;
 };
+
+const namedBody = ({ asked }: Taken, { body, over }: Begun): ReadableStream<Uint8Array> =>
+  asked.response === null ? body : body.pipeThrough(namingEvents(asked.response, over));
 
 /** The status has been sent: silence is filled with comments, and failures become error events in the stream. */
 export const committed = (taken: Taken, begun: Promise<Beginning>, ifLost: LastWords): ReadableStream<Uint8Array> => {
@@ -177,7 +179,7 @@ export const committed = (taken: Taken, begun: Promise<Beginning>, ifLost: LastW
     void body.write(KEEP_ALIVE).catch(() => undefined);
     const first = await begun.finally(endComments);
     // They have last words of their own: if they are not taken, the client has left, and the relay tells that.
-    if (first.kind === "events") return body.pipe(first.body, {}).catch(() => undefined);
+    if (first.kind === "events") return body.pipe(namedBody(taken, first), {}).catch(() => undefined);
     const { status } = first.job;
     const isWhole = status === "completed" && !isLost(first.job);
     const error = status === "completed" ? streamLost : first.job.error;

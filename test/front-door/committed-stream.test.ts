@@ -15,7 +15,7 @@ it("a client that leaves with the last event has not lost its stream: the relay 
   });
   const waits: Promise<unknown>[] = [];
   const context = { executionCtx: { waitUntil: (one: Promise<unknown>) => void waits.push(one) } };
-  const asked = { settings: { keepAliveMs: 60_000 }, job: { id: "j1" } };
+  const asked = { settings: { keepAliveMs: 60_000 }, job: { id: "j1" }, response: null };
   const begun = Promise.resolve({ kind: "events", body });
   const ifLost = (): string => {
     told.push("lost");
