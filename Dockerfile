@@ -25,6 +25,8 @@ COPY --from=modules /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json package-lock.json wrangler.toml ./
 COPY self-host/migration-worker.js self-host/
+# For what is started by `exec`, too, such as the backup: Node warns of the SQLite that it has.
+ENV NODE_OPTIONS=--disable-warning=ExperimentalWarning
 ENV NODE_ENV=production HOME=/tmp SERVICE_HOST=0.0.0.0 SERVICE_DATA_DIR=/data PORT=8787
 USER 65532:65532
 VOLUME /data
@@ -32,7 +34,7 @@ EXPOSE 8787
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "dist/server/start.js"]
+ENTRYPOINT ["node", "dist/server/start.js"]
 CMD ["--no-worker"]
 
 # Only the package that the coordinator serves.
