@@ -6,13 +6,21 @@ import { Agent, type Dispatcher, EnvHttpProxyAgent, setGlobalDispatcher } from "
 export interface Proxies {
   readonly httpProxy: string;
   readonly httpsProxy: string;
-  /** The hosts that are reached directly. */
-  readonly noProxy: string;
+  /** Addresses that are reached without. */
+  readonly isDirect: (url: URL) => boolean;
 }
 
 /** A request without TLS is passed on as one, because few proxies let a tunnel lead to another port than 443. */
-export const newDispatcher = (proxies: Proxies | null, options: Agent.Options = {}): Dispatcher =>
-  proxies === null ? new Agent(options) : new EnvHttpProxyAgent({ ...options, ...proxies, proxyTunnel: false });
+export const newDispatcher = (proxies: Proxies | null, options: Agent.Options = {}): Dispatcher => {
+  const direct = new Agent(options);
+  if (proxies === null) return direct;
+  const { isDirect, ...named } = proxies;
+  const proxied = new EnvHttpProxyAgent({ ...options, ...named, noProxy: "", proxyTunnel: false });
+  return proxied.compose(
+    (byProxy) => (asked, handler) =>
+      isDirect(new URL(asked.origin ?? "")) ? direct.dispatch(asked, handler) : byProxy(asked, handler),
+  );
+};
 
 /** For `fetch` itself. */
 export const dispatchAllBy = (proxies: Proxies): void => setGlobalDispatcher(newDispatcher(proxies));

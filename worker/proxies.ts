@@ -4,6 +4,7 @@
 
 import { Agent } from "node:https";
 import type { Proxies } from "./dispatcher.ts";
+import { withoutProxy } from "./no-proxy.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -26,7 +27,8 @@ const proxyOf = (env: Environment, name: string): string => {
 const proxiesIn = (env: Environment): Proxies | null => {
   const httpProxy = proxyOf(env, "HTTP_PROXY");
   const httpsProxy = proxyOf(env, "HTTPS_PROXY") || httpProxy;
-  return httpsProxy === "" ? null : { httpProxy, httpsProxy, noProxy: `${THIS_MACHINE},${told(env, "NO_PROXY")}` };
+  const isDirect = withoutProxy(`${THIS_MACHINE},${told(env, "NO_PROXY")}`);
+  return httpsProxy === "" ? null : { httpProxy, httpsProxy, isDirect };
 };
 
 /** Not told to what this process starts: Node's own rules send a program's calls of its own machine to the proxy. */
@@ -49,9 +51,8 @@ export const useProxies = async (): Promise<void> => {
  * For a socket over TLS; one without goes by no proxy, because few pass it on. Node before 22.21 does not read it: there
  * a worker goes on over plain HTTP.
  */
-export const socketAgent = (): Agent | undefined => {
+export const socketAgent = (url: string): Agent | undefined => {
   const proxies = proxiesInUse();
-  if (proxies === null) return undefined;
-  const proxyEnv = { HTTPS_PROXY: proxies.httpsProxy, NO_PROXY: proxies.noProxy };
-  return new Agent({ proxyEnv } as ConstructorParameters<typeof Agent>[0]);
+  if (proxies === null || proxies.isDirect(new URL(url))) return undefined;
+  return new Agent({ proxyEnv: { HTTPS_PROXY: proxies.httpsProxy } } as ConstructorParameters<typeof Agent>[0]);
 };

@@ -18,7 +18,7 @@ export const openSocket = (
   maxReceivedBytes: number,
 ): WebSocket =>
   new WebSocket(`${apiUrl.replace(/^http/, "ws")}${path}`, {
-    agent: apiUrl.startsWith("https:") ? socketAgent() : undefined,
+    agent: apiUrl.startsWith("https:") ? socketAgent(apiUrl) : undefined,
     headers: { authorization: `Bearer ${apiKey}` },
     handshakeTimeout: handshakeWithinMs,
     maxPayload: maxReceivedBytes,

@@ -3,7 +3,11 @@
 import type { Room } from "./room.ts";
 
 export const WORKER_ROOMS: readonly Room[] = [
-  { places: ["worker/proxies.ts", "worker/dispatcher.ts"], may: [], packages: ["node:", "undici"] },
+  {
+    places: ["worker/proxies.ts", "worker/dispatcher.ts", "worker/no-proxy.ts"],
+    may: [],
+    packages: ["node:", "undici"],
+  },
   { places: ["worker/apis"], may: ["contract/*"], packages: [] },
   {
     places: ["worker/calls", "worker/load-input.ts", "worker/run-job.ts"],
