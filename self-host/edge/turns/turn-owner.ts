@@ -6,15 +6,16 @@ import type { IncomingMessage } from "node:http";
 import { isCheckedToken, SESSION_COOKIES } from "../../../src/http/auth.ts";
 
 const HEALTH_PATH = "/health";
-const BEARER = /^Bearer /i;
+const BEARER = /^Bearer +(.+)$/i;
 
 export interface TurnOwner {
   readonly name: string;
   readonly isKey: boolean;
 }
 
-const tokenIn = ({ authorization, "x-api-key": apiKey, cookie = "" }: IncomingMessage["headers"]): string =>
-  authorization?.replace(BEARER, "") ?? apiKey?.toString() ?? sessionIn(cookie);
+/** A password may stand beside it, which is for a proxy in front. */
+const tokenIn = ({ authorization = "", "x-api-key": apiKey, cookie = "" }: IncomingMessage["headers"]): string =>
+  BEARER.exec(authorization)?.[1] ?? apiKey?.toString() ?? sessionIn(cookie);
 
 /** Other services of this machine have cookies, too. */
 const sessionIn = (cookie: string): string =>

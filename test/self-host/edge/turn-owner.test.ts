@@ -15,8 +15,8 @@ const contextOf = (url: string, cookie = ""): AppContext =>
     req: { url, header: () => undefined, raw: { headers: new Headers({ cookie }) } },
   }) as unknown as AppContext;
 
-const ownerOf = (cookie: string) =>
-  turnOwnerOf({ headers: { cookie }, url: "/api/jobs" } as unknown as IncomingMessage, () => STRANGER.name);
+const ownerOf = (cookie: string, beside = {}) =>
+  turnOwnerOf({ headers: { cookie, ...beside }, url: "/api/jobs" } as unknown as IncomingMessage, () => STRANGER.name);
 
 it.each(["http://127.0.0.1:8787/", "http://signalbox.example/", "https://signalbox.example:8443/"])(
   "a session of %s takes its own turn, beside one of another service of its host",
@@ -28,6 +28,7 @@ it.each(["http://127.0.0.1:8787/", "http://signalbox.example/", "https://signalb
     expect(ownerOf(cookie)).toEqual(STRANGER);
     expect(await sessionOf(contextOf(url, cookie))).toMatchObject({ kind: "session", tenant: "acme" });
     expect(ownerOf(`signalbox-1=${other.token}; theme=dark; ${cookie}`)).toEqual({ name: token, isKey: true });
+    expect(ownerOf(cookie, { authorization: "Basic bWU6c2VjcmV0" })).toEqual({ name: token, isKey: true });
     expect(ownerOf(`signalbox-1=${other.token}`)).toEqual(STRANGER);
   },
 );
