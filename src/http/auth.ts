@@ -166,8 +166,8 @@ const isOwnOrigin = (c: AppContext, origin: string): boolean => {
 
 /** Whether the request bears the root key. Anything else about the caller is left to its authentication. */
 export const isFromOperator = async (c: AppContext): Promise<boolean> => {
-  const bearer = BEARER.exec(c.req.header("authorization") ?? "")?.[1];
-  return bearer !== undefined && (await isRootKey(c, bearer));
+  const bearer = bearerOf(c);
+  return bearer !== null && (await isRootKey(c, bearer));
 };
 
 /** Throws a refusal unless the caller has the operator's root key. `check` throws for a tenant's key that has ended. */

@@ -27,6 +27,9 @@ describe("/metrics with the root key", () => {
     expect(described(answer.text)).toEqual(expect.arrayContaining(own));
     expect(new Set(described(answer.text)).size).toBe(described(answer.text).length);
     expect(answer.text).not.toContain("drill");
+    // Behind a proxy that asks for a password, which has the other header.
+    const headers = { authorization: "Basic bWU6c2VjcmV0", "x-api-key": ROOT_KEY };
+    expect((await request(null, "GET", "/metrics", undefined, { headers })).text).toContain("signalbox_tenants_unread");
   });
 
   it("is for the root key alone: a tenant's key sees its own, another nothing", async () => {
