@@ -100,7 +100,7 @@ export const runJob = async (job: LeasedJob, settings: RunSettings, halt: AbortS
     if (isTimedOut) return { type: "job.failed", error: timedOut(timeoutSeconds), ...spending };
     const reason = error instanceof Error ? error.message : String(error);
     const message = `The ${settings.runtime.name} runtime failed with an internal error: ${reason}`;
-    return { type: "job.failed", error: { code: "internal", message, retryable: false } };
+    return { type: "job.failed", error: bounded({ code: "internal", message, retryable: false }) };
   } finally {
     clearTimeout(timer);
     halt.removeEventListener("abort", follow);
@@ -171,7 +171,7 @@ const reportOf = async (
     return { type: "job.failed", error: bounded(outcome.error), ...spending, ...timing };
   }
   const placed = await placeResult(job, outcome, hasFirstToken(timing), store, signal);
-  if ("error" in placed) return { type: "job.failed", error: placed.error, ...spending, ...timing };
+  if ("error" in placed) return { type: "job.failed", error: bounded(placed.error), ...spending, ...timing };
   const { model } = outcome;
   return {
     type: "job.completed",
@@ -227,7 +227,7 @@ export const spendingOf = ({ usage, cost_usd, usage_estimated }: Spent): Spendin
   ...(usage_estimated ? { usage_estimated } : {}),
 });
 
-/** As a report takes it: what a runtime says, its status and its models' names may be anything. */
+/** As a report takes it: what a runtime says, its status and its models' names may be anything, and a proxy's words. */
 export const bounded = ({ retry_after_seconds: after, status, message, ...error }: JobFailure): JobFailure => ({
   ...error,
   message: startOf(message, MAX_MESSAGE_CHARS),

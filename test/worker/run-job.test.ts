@@ -195,6 +195,27 @@ test("a runtime that breaks fails its job, not the worker", async () => {
   });
 });
 
+const WORDS = "x".repeat(100_000);
+
+test.each([
+  ["a runtime that breaks", settings(() => Promise.reject(new Error(WORDS)))],
+  [
+    "who does not take a result",
+    settings(
+      async () => ({ ok: true, result: WORDS.repeat(20) }),
+      null,
+      async () => ({
+        ok: false,
+        error: { code: "result_not_stored", message: WORDS, retryable: false },
+      }),
+    ),
+  ],
+])("however much %s says, its job's failure fits a report", async (_who, given) => {
+  const outcome = await runJob(assignedJob({ id: "j" }), given, notHalted());
+  expect(outcome).toMatchObject({ type: "job.failed", error: { message: expect.stringContaining("xxx") } });
+  expect(reportedError.safeParse("error" in outcome && outcome.error).success).toBe(true);
+});
+
 test("a result that is too large to keep fails the job, and what it cost is told", async () => {
   const usage = { input_tokens: 1, output_tokens: 999_999 };
   const large = async (): Promise<Outcome> => ({ ok: true, result: "x".repeat(MAX_LARGE_RESULT_BYTES), usage });
