@@ -252,3 +252,5 @@ const explained = async (): Promise<number> => {
 };
 
 await runScript(explained);
+// What a start that fails has begun would keep this process alive: the guards end the children.
+process.exit();

@@ -2,7 +2,7 @@
 // with everything that was acknowledged.
 
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { request } from "node:http";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -121,6 +121,12 @@ test("a start that fails is not tried again", async () => {
     "did not become ready",
   );
 });
+
+test("a start that fails when its processes are up ends, and they do", async () => {
+  mkdirSync(path.join(data.path, "freeze.path"));
+  await expect(startSelfHosted(data.path)).rejects.toThrow("EISDIR");
+  await expect.poll(() => childProcesses(data.path)).toEqual([]);
+}, 90_000);
 
 /** Its text so far; it speaks for eight seconds. */
 const openStream = async (api: string): Promise<() => { text: string; end: "open" | "whole" | "broken" }> => {
