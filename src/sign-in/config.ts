@@ -1,6 +1,6 @@
 // How a tenant's people sign in: the tenant's own config, else the deployment's (SERVICE_SIGN_IN, YAML).
 
-import { parse } from "yaml";
+import { parse, type YAMLParseError } from "yaml";
 import { type SignInDocument, signInRequest, toSignInDocument } from "../../contract/access/sign-in.ts";
 import type { Env } from "../env.ts";
 import { findTenant } from "../history/tenants.ts";
@@ -13,10 +13,20 @@ let known: { readonly text: string; readonly document: SignInDocument } | null =
 
 /** Throws what is wrong with it: where the service starts, its operator sees that. */
 export const readDeploymentSignIn = (text: string): SignInDocument => {
-  const read = signInRequest.safeParse(parse(text, { maxAliasCount: 0 }));
+  const read = signInRequest.safeParse(parsed(text));
   if (read.success) return toSignInDocument(read.data, null);
   const problems = read.error.issues.map(({ path, message }) => `${path.join(".") || "the document"}: ${message}`);
   throw new Error(`SERVICE_SIGN_IN is invalid: ${problems.join("; ")}`);
+};
+
+/** The parser's own message repeats the line, which may have the client's secret. */
+const parsed = (text: string): unknown => {
+  try {
+    return parse(text, { maxAliasCount: 0 });
+  } catch (error) {
+    const [at] = (error as Partial<YAMLParseError>).linePos ?? [];
+    throw new Error(`SERVICE_SIGN_IN is no valid YAML${at ? `: line ${at.line}, column ${at.col}` : ""}`);
+  }
 };
 
 /** Null if the deployment has none. */

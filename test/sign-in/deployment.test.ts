@@ -36,6 +36,13 @@ describe("SERVICE_SIGN_IN", () => {
       /SERVICE_SIGN_IN is invalid/,
     );
   });
+
+  it("that is no YAML is named with the place, and not repeated: it has a secret", async () => {
+    await expect(readSignIn({ SERVICE_SIGN_IN: "oidc: { client_secret: hidden-value" })).rejects.toThrow(
+      /^SERVICE_SIGN_IN is no valid YAML: line 1, column \d+$/,
+    );
+    await expect(readSignIn({ SERVICE_SIGN_IN: "roles: &a []\noidc: *a\n" })).rejects.toThrow(/^SERVICE_SIGN_IN is no/);
+  });
 });
 
 describe("a deployment's sign-in", () => {
