@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { loadProject } from "../self-host/build/project.ts";
+import { loadProject, type Project } from "../self-host/build/project.ts";
 import {
   keepSecret,
   readSecret,
@@ -16,6 +16,7 @@ import {
 } from "../self-host/data/kept-secret.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { ROOT, runCommand } from "../self-host/run-command.ts";
+import { requireVars } from "../self-host/settings/deployed-vars.ts";
 import { buildAll } from "./build.ts";
 import { databasesWith } from "./deploy/databases.ts";
 import { applyMigrations } from "./deploy/migrations.ts";
@@ -56,8 +57,7 @@ async function run(args: string[]): Promise<void> {
     throw new ExitError(`\`wrangler ${args.slice(0, 3).join(" ")}\` failed: the steps after it were not run.`);
 }
 
-async function dryRun({ databases: asked }: Flags): Promise<void> {
-  const project = await loadProject();
+async function dryRun(project: Project, { databases: asked }: Flags): Promise<void> {
   const databases = databasesWith(project, asked);
   await run(["deploy", "--dry-run"]);
   const names = databases[0]?.migrations.map(({ name }) => name) ?? [];
@@ -101,8 +101,8 @@ const sayWhereKept = (name: SecretName): void =>
     `${SECRETS[name].says} is kept in ${keptFile(name)}, readable by you alone: put a copy where you keep secrets.`,
   );
 
-async function deploy({ databases: asked }: Flags): Promise<void> {
-  const databases = databasesWith(await loadProject(), asked);
+async function deploy(project: Project, { databases: asked }: Flags): Promise<void> {
+  const databases = databasesWith(project, asked);
   await requireLogin();
   for (const database of databases) await ensureDatabase(database);
   for (const database of databases) {
@@ -121,7 +121,9 @@ async function deploy({ databases: asked }: Flags): Promise<void> {
 
 await runScript(async () => {
   const flags = readFlags();
+  const project = await loadProject();
+  for (const words of await requireVars(project.vars)) console.error(words);
   await buildAll((part) => console.log(`Built the ${part}.`));
-  await (flags["dry-run"] ? dryRun(flags) : deploy(flags));
+  await (flags["dry-run"] ? dryRun : deploy)(project, flags);
   return 0;
 });

@@ -52,13 +52,17 @@ export const readSignIn = async (env: NodeJS.ProcessEnv): Promise<Record<string,
   if (given === "") return {};
   const isText = given.includes(":\n") || given.includes(": ") || given.trimStart().startsWith("{");
   const text = isText ? given : readSignInFile(path.resolve(ROOT, given));
+  await requireSignIn(text);
+  return { SERVICE_SIGN_IN: text };
+};
+
+export const requireSignIn = async (text: string): Promise<void> => {
   const { readDeploymentSignIn } = await import("../../src/sign-in/config.ts");
   try {
     readDeploymentSignIn(text);
   } catch (error) {
     throw new ExitError((error as Error).message);
   }
-  return { SERVICE_SIGN_IN: text };
 };
 
 const readSignInFile = (file: string): string => {

@@ -119,6 +119,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
       "self-host/build",
       "self-host/data",
       "self-host/children",
+      "self-host/settings",
       "self-host",
       "self-host/main.ts",
       "scripts/backup",
