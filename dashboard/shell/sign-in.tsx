@@ -63,7 +63,7 @@ const KeyForm = ({ isSecond }: { isSecond: boolean }) => {
         />
         <p id="key-says" class={says === null ? "hint" : "field-error"} role={says === null ? undefined : "alert"}>
           {says ??
-            "A key with role admin, standard or viewer. On the machine that runs Signalbox, the first admin key is in default.admin.key in the data folder."}
+            "A key with role admin, standard or viewer. The first admin key is in default.admin.key in a server's data folder; on Cloudflare it is in the answer of POST /admin/tenants."}
         </p>
       </div>
       <button type="submit" class={isSecond ? "button" : "button primary"} disabled={isBusy || key.trim() === ""}>

@@ -25,6 +25,13 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("says where the first key is, on a server and in a deployment", async () => {
+    const { page } = await world.visit("/");
+    await page
+      .getByText("in a server's data folder; on Cloudflare it is in the answer of POST /admin/tenants.")
+      .waitFor();
+  });
+
   it("takes the key from the printed address and removes it from the address at once", async () => {
     const { page, faults } = await world.visit(`/#key=${world.server.adminKey}`);
     await page.getByText("Live", { exact: true }).waitFor();
