@@ -34,18 +34,19 @@ export const spanOf = (fromAt: number, toAt: number): Span => {
   const from = Math.floor(fromAt / HOUR_MS) * HOUR_MS;
   const to = Math.ceil(toAt / HOUR_MS) * HOUR_MS;
   const slotMs = to - from <= MAX_SPAN_IN_HOURS_MS ? HOUR_MS : DAY_MS;
-  const firstAt = Math.floor(from / slotMs) * slotMs;
-  const slots = Array.from({ length: Math.ceil((to - firstAt) / slotMs) }, (_, index) => firstAt + index * slotMs);
+  const slots = slotStarts(Math.floor(from / slotMs) * slotMs, to, slotMs);
   return { fromAt: from, toAt: to, previous: { fromAt: from - (to - from), toAt: from }, slots, slotMs };
 };
 
-/** The calendar period of an instant, as a span. */
-export const calendarSpan = (period: Period, at: number): Span => ({
-  ...periodAt(period, at),
-  previous: previousPeriod(period, at),
-  slots: slotStarts(period, at),
-  slotMs: slotMsOf(period),
-});
+/** The calendar period of an instant, as a span: a day by hours, a week or a month by days. */
+export const calendarSpan = (period: Period, at: number): Span => {
+  const { fromAt, toAt } = periodAt(period, at);
+  const slotMs = period === "day" ? HOUR_MS : DAY_MS;
+  return { fromAt, toAt, previous: periodAt(period, fromAt - 1), slots: slotStarts(fromAt, toAt, slotMs), slotMs };
+};
+
+const slotStarts = (firstAt: number, toAt: number, slotMs: number): number[] =>
+  Array.from({ length: Math.ceil((toAt - firstAt) / slotMs) }, (_, index) => firstAt + index * slotMs);
 
 /** The period of an instant. */
 export const periodAt = (period: Period, at: number): PeriodBounds => {
@@ -55,21 +56,6 @@ export const periodAt = (period: Period, at: number): PeriodBounds => {
   const month = date.getUTCFullYear() * 12 + date.getUTCMonth();
   return { fromAt: monthStartAt(month), toAt: monthStartAt(month + 1) };
 };
-
-export const previousPeriod = (period: Period, at: number): PeriodBounds =>
-  periodAt(period, periodAt(period, at).fromAt - 1);
-
-/** The slots of a period: the hours of a day, the days of a week or month. */
-export const slotStarts = (period: Period, at: number): number[] => {
-  const { fromAt, toAt } = periodAt(period, at);
-  const slotMs = slotMsOf(period);
-  return Array.from({ length: (toAt - fromAt) / slotMs }, (_, index) => fromAt + index * slotMs);
-};
-
-/** The start of the slot of an instant. */
-export const slotAt = (period: Period, at: number): number => Math.floor(at / slotMsOf(period)) * slotMsOf(period);
-
-export const slotMsOf = (period: Period): number => (period === "day" ? HOUR_MS : DAY_MS);
 
 const evenPeriod = (originAt: number, lengthMs: number, at: number): PeriodBounds => {
   const fromAt = originAt + Math.floor((at - originAt) / lengthMs) * lengthMs;

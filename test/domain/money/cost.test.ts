@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Usage } from "../../../domain/job/job.ts";
 import { type AttemptFacts, blendedRate, costOf, mayCost, priceAttempt } from "../../../domain/money/cost.ts";
-import { PERIODS, periodAt, slotAt, slotStarts } from "../../../domain/money/period.ts";
-import { nanoFromUsd, priceFromUsd, usdFromNano } from "../../../domain/money/price.ts";
+import { priceFromUsd } from "../../../domain/money/price.ts";
 
 const mini = priceFromUsd({ inputPerMtok: 0.15, outputPerMtok: 0.6, cachedInputPerMtok: 0.075 });
 const flat = priceFromUsd({ perRequest: 0.01 });
@@ -144,46 +143,5 @@ describe("where the cost comes from", () => {
 
   test("a configured price of 0 is a price", () => {
     expect(priceAttempt({ ...nothingKnown, configPrice: free })).toMatchObject({ costNanoUsd: 0, source: "config" });
-  });
-});
-
-describe("sums", () => {
-  const attempt = fc.record({
-    endedAt: fc.integer({ min: Date.parse("2026-01-01T00:00Z"), max: Date.parse("2026-03-31T23:59Z") }),
-    usage: fc.record({ inputTokens: fc.nat({ max: 300_000 }), outputTokens: fc.nat({ max: 50_000 }) }),
-    price: fc.record({
-      input_nano_per_mtok: fc.nat({ max: 75_000_000_000 }),
-      output_nano_per_mtok: fc.nat({ max: 75_000_000_000 }),
-    }),
-  });
-
-  test("by hour, day, week and month are the sum over the attempts, to the nano-dollar", () => {
-    fc.assert(
-      fc.property(fc.array(attempt, { minLength: 1, maxLength: 60 }), (attempts) => {
-        const spent = attempts.map(({ endedAt, usage, price }) => ({ endedAt, nano: costOf(price, usage) ?? 0 }));
-        const total = spent.reduce((sum, { nano }) => sum + nano, 0);
-        for (const period of PERIODS) {
-          const bySlot = new Map<number, number>();
-          for (const { endedAt, nano } of spent) {
-            const slot = slotAt(period, endedAt);
-            expect(slotStarts(period, endedAt)).toContain(slot);
-            bySlot.set(slot, (bySlot.get(slot) ?? 0) + nano);
-          }
-          const byPeriod = new Map<number, number>();
-          for (const [slot, nano] of bySlot) {
-            const { fromAt } = periodAt(period, slot);
-            byPeriod.set(fromAt, (byPeriod.get(fromAt) ?? 0) + nano);
-          }
-          expect([...byPeriod.values()].reduce((sum, nano) => sum + nano, 0)).toBe(total);
-          for (const [fromAt, nano] of byPeriod) {
-            const { toAt } = periodAt(period, fromAt);
-            const inPeriod = spent.filter(({ endedAt }) => endedAt >= fromAt && endedAt < toAt);
-            expect(nano).toBe(inPeriod.reduce((sum, one) => sum + one.nano, 0));
-          }
-          const told = [...bySlot.values()].map(usdFromNano).map((usd) => nanoFromUsd(usd) ?? Number.NaN);
-          expect(told.reduce((sum, nano) => sum + nano, 0)).toBe(total);
-        }
-      }),
-    );
   });
 });
