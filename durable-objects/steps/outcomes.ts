@@ -36,6 +36,7 @@ const startTrial = (turn: Turn, worker: Worker, model: string | null): void => {
   turn.send(worker.instance, { type: "runtime.try", model });
 };
 
+/** Stores what its jobs showed of it, with the pause that this may bring. */
 const putJudged = (turn: Turn, before: Worker, judged: Worker): void => {
   if (judged.pause !== before.pause) recordPause(turn, judged);
   else turn.putWorker(judged);
@@ -63,10 +64,7 @@ export const endTrials = (turn: Turn): void => {
 export const noteExpiredLeases = (turn: Turn, instance: string): void => {
   const member = turn.memory.fleet.get(instance);
   if (member === undefined || isCutOff(member) || isSilent(turn, member)) return;
-  const { worker } = member;
-  const next = recordExpiredLease(worker, turn.nowAt);
-  if (next.pause !== worker.pause) recordPause(turn, next);
-  else turn.putWorker(next);
+  putJudged(turn, member.worker, recordExpiredLease(member.worker, turn.nowAt));
 };
 
 /** Its runtime answered that it does not have the job's model: neither new jobs nor the conversation stay with it. */
