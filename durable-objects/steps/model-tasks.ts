@@ -12,7 +12,6 @@ import {
   type ModelTask,
   owedAgain,
 } from "../../domain/fleet/model-task.ts";
-import type { Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
 
 /** Of one worker, those that are over included: the oldest of these are forgotten. */
@@ -85,7 +84,7 @@ export const stopTasks = (turn: Turn): void => {
   for (const task of stopped) cancelAndTell(turn, task);
 };
 
-export const cancelAndTell = (turn: Turn, task: ModelTask): Result<ModelTask, { code: "task_over" }> => {
+export const cancelAndTell = (turn: Turn, task: ModelTask): ReturnType<typeof cancelTask> => {
   const cancelled = cancelTask(task, turn.nowAt);
   if (!cancelled.ok) return cancelled;
   // Of very many, those whose worker is away learn it from the answer to their next report.

@@ -92,10 +92,10 @@ export const listTasks = (turn: Turn, query: ModelTaskListQuery): Result<Listed,
 export const cancel = (turn: Turn, { id }: { id: string }): Result<ModelTaskResource, Refusal> => {
   const task = findTask(turn, id);
   if (task === null) return err(notFound("model task", id));
-  if (isTaskOver(task)) return err({ code: "task_over", id, status: task.status });
-  cancelAndTell(turn, task);
+  const cancelled = cancelAndTell(turn, task);
+  if (!cancelled.ok) return cancelled;
   turn.audit("model_task.cancelled", task.worker, { id, action: task.action, model: task.model });
-  return ok(presentTask(findTask(turn, id) ?? task));
+  return ok(presentTask(cancelled.value));
 };
 
 /** A worker's report on its task. A report on a task that is over is refused, which tells the worker so. */
