@@ -226,6 +226,9 @@ export const recordMissing = (worker: Worker, model: string, nowAt: number): Wor
 export const isOffline = (lastSeenAt: number, offlineAfterMs: number, nowAt: number): boolean =>
   nowAt - lastSeenAt > offlineAfterMs;
 
+/** The first instant at which it is offline, unless it shows another sign of life before. */
+export const offlineFromAt = (lastSeenAt: number, offlineAfterMs: number): number => lastSeenAt + offlineAfterMs + 1;
+
 export const statusOf = (
   worker: Worker,
   load: number,

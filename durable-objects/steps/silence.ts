@@ -2,7 +2,7 @@
 // is no event, so memory keeps the instant before which no worker can fall silent.
 
 import { toIso } from "../../contract/words/field.ts";
-import { isOffline } from "../../domain/fleet/worker.ts";
+import { isOffline, offlineFromAt } from "../../domain/fleet/worker.ts";
 import { isWanted } from "../../domain/webhook.ts";
 import type { Turn } from "../turn/turn.ts";
 import { isSilent, lastSignOf } from "./last-sign.ts";
@@ -16,8 +16,12 @@ export const nextSilenceAt = (turn: Turn): number | null =>
 /** The worker is new, or back: its next silence is announced. */
 export const awaitSilence = (turn: Turn, instance: string): void => {
   forgetSilence(turn, instance);
-  turn.memory.silenceAt = Math.min(turn.memory.silenceAt, silentAtAfter(turn, turn.nowAt));
+  awaitFrom(turn, turn.nowAt);
   turn.due(nextSilenceAt(turn));
+};
+
+const awaitFrom = ({ memory }: Turn, lastSeenAt: number): void => {
+  memory.silenceAt = Math.min(memory.silenceAt, offlineFromAt(lastSeenAt, memory.config.presence.offlineAfterMs));
 };
 
 /** The worker is forgotten. */
@@ -31,8 +35,6 @@ export const lookForSilence = (turn: Turn): void => {
   turn.due(nextSilenceAt(turn));
 };
 
-const silentAtAfter = ({ memory }: Turn, signAt: number): number => signAt + memory.config.presence.offlineAfterMs + 1;
-
 /** Announces each worker that went offline, once until it is back. */
 export const announceSilence = (turn: Turn): void => {
   const { offlineAfterMs } = turn.memory.config.presence;
@@ -42,7 +44,7 @@ export const announceSilence = (turn: Turn): void => {
     const lastSeenAt = lastSignOf(turn, member);
     const isKnown = turn.memory.silentWorkers.has(instance);
     const isAway = isOffline(lastSeenAt, offlineAfterMs, turn.nowAt);
-    if (!isAway) turn.memory.silenceAt = Math.min(turn.memory.silenceAt, silentAtAfter(turn, lastSeenAt));
+    if (!isAway) awaitFrom(turn, lastSeenAt);
     if (isAway === isKnown) continue;
     noteSilence(turn, instance, isAway);
     if (!isAway) continue;

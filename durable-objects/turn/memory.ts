@@ -7,6 +7,7 @@ import { waitingOf } from "../../domain/access/key-limits.ts";
 import type { BatchRecord } from "../../domain/batch/batch.ts";
 import type { Config } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet/fleet.ts";
+import { offlineFromAt } from "../../domain/fleet/worker.ts";
 import { Flows, placeOfLane } from "../../domain/job/flows.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { Queue } from "../../domain/job/queue.ts";
@@ -188,7 +189,7 @@ const firstSilenceAt = (fleet: Fleet, silent: ReadonlySet<string>, { presence }:
   [...fleet.members()]
     .filter(({ worker }) => !silent.has(worker.instance))
     .reduce(
-      (earliest, { lastSeenAt }) => Math.min(earliest, lastSeenAt + presence.offlineAfterMs + 1),
+      (earliest, { lastSeenAt }) => Math.min(earliest, offlineFromAt(lastSeenAt, presence.offlineAfterMs)),
       Number.POSITIVE_INFINITY,
     );
 

@@ -2,6 +2,7 @@
 // jobs wait, the sweep checks for that. It also forgets workers that stay offline.
 
 import type { Member } from "../../../domain/fleet/fleet.ts";
+import { isOffline } from "../../../domain/fleet/worker.ts";
 import { freeEcho, mayEchoBeFreed } from "../../placing/echo-aside.ts";
 import { isSilent, lastSignOf } from "../../steps/last-sign.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -32,7 +33,7 @@ export const lookAgain = (turn: Turn): void => {
   for (const slot of silentButConnected(turn)) {
     const member = fleet.at(slot);
     const signAt = lastSignOf(turn, member);
-    if (turn.nowAt - signAt > config.presence.offlineAfterMs) continue;
+    if (isOffline(signAt, config.presence.offlineAfterMs, turn.nowAt)) continue;
     fleet.noteSeen(member.worker.instance, signAt);
     turn.freedWorkers.add(member.worker.instance);
   }

@@ -1,7 +1,6 @@
 // Creating, reading and changing jobs, for their owner.
 
 import { type JobResource, presentJob } from "../../../contract/jobs/job.ts";
-import { isOffline } from "../../../domain/fleet/worker.ts";
 import { keepsResult, keptPayload } from "../../../domain/front-door/front-door.ts";
 import { type Decision, isLeased, type Job } from "../../../domain/job/job.ts";
 import { cancelJob, type JobPatch, patchJob, retryJob } from "../../../domain/job/job-command.ts";
@@ -29,7 +28,7 @@ import {
 } from "../../steps/idempotency.ts";
 import { refuseGoneFiles } from "../../steps/job-files.ts";
 import { countRequest, mayUseEdge, refuseModel, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
-import { lastSignOf } from "../../steps/last-sign.ts";
+import { isSilent } from "../../steps/last-sign.ts";
 import { refuseOverBudget } from "../../steps/reached-budgets.ts";
 import { allowReading } from "../../steps/reading.ts";
 import { staleAtOf } from "../../turn/deadline.ts";
@@ -227,6 +226,5 @@ const isStuck = (turn: Turn, job: Job): boolean => {
   const staleAt = staleAtOf(job, turn.memory);
   if (staleAt !== null && staleAt <= turn.nowAt) return true;
   const member = turn.memory.fleet.get(job.assignedWorker);
-  if (member === undefined) return true;
-  return isOffline(lastSignOf(turn, member), turn.memory.config.presence.offlineAfterMs, turn.nowAt);
+  return member === undefined || isSilent(turn, member);
 };
