@@ -3,11 +3,10 @@
 // asked, and a refused key makes them unavailable, in the provider's words.
 
 import { mayUseModel } from "../../../domain/access/key-limits.ts";
-import { type EdgeConfig, maxAttemptsOf } from "../../../domain/config.ts";
+import type { EdgeConfig } from "../../../domain/config.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
 import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import { EDGE_PLACES, edgeInstance, registerWorker, type Worker } from "../../../domain/fleet/worker.ts";
-import { loseJob } from "../../../domain/job/lease.ts";
 import { epochOfNewWorker, isHaltedBy } from "../../../domain/killswitch.ts";
 import type { Api } from "../../../domain/words/api.ts";
 import { MINUTE_MS } from "../../../domain/words/duration.ts";
@@ -15,6 +14,7 @@ import { earliest } from "../../../domain/words/earliest.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Result } from "../../../domain/words/result.ts";
 import { applyCatalog, type CatalogReport } from "../../steps/catalog.ts";
+import { recordLost } from "../../steps/lost-jobs.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { MAX_OFFER_BYTES } from "./presence.ts";
 import { forget } from "./workers.ts";
@@ -76,10 +76,9 @@ export const learnCatalog = (turn: Turn, report: CatalogReport): Result<null, Re
 
 /** Its calls end, because nobody will wait for them. */
 const stopWork = (turn: Turn, instance: string): void => {
-  const { config } = turn.memory;
   for (const job of turn.store.jobs.leasedBy(instance)) {
     turn.sendHalt(job, "the provider is no longer called by the coordinator");
-    turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
+    recordLost(turn, job);
   }
 };
 

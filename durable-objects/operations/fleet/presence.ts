@@ -2,7 +2,7 @@
 
 import type { PresenceAnswer } from "../../../contract/fleet/worker.ts";
 import { toIso, utf8Bytes } from "../../../contract/words/field.ts";
-import { maxAttemptsOf, storeBeatAfterMs } from "../../../domain/config.ts";
+import { storeBeatAfterMs } from "../../../domain/config.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
 import { hardwareBytesOf } from "../../../domain/fleet/machine.ts";
 import {
@@ -15,7 +15,7 @@ import {
   registerWorker,
   type Worker,
 } from "../../../domain/fleet/worker.ts";
-import { heartbeatJob, loseJob } from "../../../domain/job/lease.ts";
+import { heartbeatJob } from "../../../domain/job/lease.ts";
 import { epochOfNewWorker, isHaltedBy } from "../../../domain/killswitch.ts";
 import { PERSON_PREFIX } from "../../../domain/words/event.ts";
 import { invalid, type Refusal } from "../../../domain/words/refusal.ts";
@@ -23,6 +23,7 @@ import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { assignWaiting } from "../../placing/assign-waiting.ts";
 import { isSilent } from "../../steps/last-sign.ts";
 import { unstartedJobs } from "../../steps/leases.ts";
+import { recordLost } from "../../steps/lost-jobs.ts";
 import { failUnmanaged, givenTasks, oweTasks } from "../../steps/model-tasks.ts";
 import { awaitSilence } from "../../steps/silence.ts";
 import { noteIdle } from "../../turn/idleness.ts";
@@ -210,15 +211,14 @@ const hasOtherModels = (worker: Worker, before: Worker | null): boolean =>
 const reconcileJobs = (turn: Turn, instance: string, reported: readonly string[]): string[] => {
   const named = new Set(reported);
   const held = new Set<string>();
-  const { config } = turn.memory;
-  const storeAfterMs = storeBeatAfterMs(config.jobs.reapStaleAfterMs);
+  const storeAfterMs = storeBeatAfterMs(turn.memory.config.jobs.reapStaleAfterMs);
   const load = turn.memory.fleet.get(instance)?.load;
   for (const job of turn.store.jobs.leasedBy(instance, load)) {
     held.add(job.id);
     // To list an unstarted one is no start: it goes to the next worker in time.
     if (job.status !== "running") continue;
     if (!named.has(job.id)) {
-      turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
+      recordLost(turn, job);
       continue;
     }
     turn.noteBeat(job);

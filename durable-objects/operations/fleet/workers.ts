@@ -16,7 +16,6 @@ import {
 import { type JobResource, presentJob } from "../../../contract/jobs/job.ts";
 import { startOf } from "../../../contract/text/start-of.ts";
 import { toIso } from "../../../contract/words/field.ts";
-import { maxAttemptsOf } from "../../../domain/config.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
 import { countFirstStates, gridOf } from "../../../domain/fleet/fleet-grid.ts";
 import { type Opening, openingAt, openingNow } from "../../../domain/fleet/hours.ts";
@@ -32,13 +31,13 @@ import {
 } from "../../../domain/fleet/worker.ts";
 import { type FleetSums, inOrder, isWanted, newestFirst, sumsOf } from "../../../domain/fleet/worker-state.ts";
 import type { Job } from "../../../domain/job/job.ts";
-import { loseJob } from "../../../domain/job/lease.ts";
 import type { Json } from "../../../domain/words/json.ts";
 import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { waitingReason } from "../../placing/waiting-reason.ts";
 import { isSilent, lastSignOf } from "../../steps/last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "../../steps/leases.ts";
+import { recordLost } from "../../steps/lost-jobs.ts";
 import { forgetTasks } from "../../steps/model-tasks.ts";
 import { type Portion, portionOf } from "../../steps/portion.ts";
 import { forgetSilence } from "../../steps/silence.ts";
@@ -198,10 +197,8 @@ export const forgetWorker = (turn: Turn, { instance }: { instance: string }): Re
 /** Its jobs go back to the queue. */
 export const forget = (turn: Turn, { worker }: Member): void => {
   const { instance } = worker;
-  const { config, fleet, haltConfirmed } = turn.memory;
-  for (const job of turn.store.jobs.leasedBy(instance)) {
-    turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
-  }
+  const { fleet, haltConfirmed } = turn.memory;
+  for (const job of turn.store.jobs.leasedBy(instance)) recordLost(turn, job);
   turn.store.workers.remove(instance);
   fleet.remove(instance);
   haltConfirmed?.instances.delete(instance);

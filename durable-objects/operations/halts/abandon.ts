@@ -1,6 +1,5 @@
 // Jobs that a client waits for and that end early, because their client is gone or may not wait any longer.
 
-import { maxAttemptsOf } from "../../../domain/config.ts";
 import { isLeased, isWaitedFor, type Job, type JobError } from "../../../domain/job/job.ts";
 import { cancelJob } from "../../../domain/job/job-command.ts";
 import {
@@ -11,11 +10,12 @@ import {
   slowReader,
   streamLost,
 } from "../../../domain/job/job-error.ts";
-import { failBegunAnswer, failStream, loseJob } from "../../../domain/job/lease.ts";
+import { failBegunAnswer, failStream } from "../../../domain/job/lease.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { ok, type Result } from "../../../domain/words/result.ts";
 import { forgetAsk } from "../../steps/idempotency.ts";
+import { recordLost } from "../../steps/lost-jobs.ts";
 import { allowReading } from "../../steps/reading.ts";
 import type { Turn } from "../../turn/turn.ts";
 
@@ -104,7 +104,7 @@ export const SOCKET_GRACE_MS = 5_000;
 /** The worker's socket has been gone too long for a waiting client. Its other jobs wait for the reaper. */
 export const loseWaitedFor = (turn: Turn, instance: string): void => {
   for (const job of turn.store.jobs.leasedBy(instance)) {
-    if (isWaitedFor(job)) turn.record(job, loseJob(job, maxAttemptsOf(turn.memory.config, job), turn.nowAt));
+    if (isWaitedFor(job)) recordLost(turn, job);
   }
 };
 
