@@ -1,7 +1,7 @@
 // When a worker last showed that it is alive, over any of its connections.
 
 import type { Member } from "../../domain/fleet/fleet.ts";
-import { isOffline } from "../../domain/fleet/worker.ts";
+import { isOffline, statusOf, type WorkerView } from "../../domain/fleet/worker.ts";
 import type { Turn } from "../turn/turn.ts";
 
 /**
@@ -20,4 +20,14 @@ export const isSilent = (turn: Turn, member: Member): boolean => {
     isOffline(member.lastSeenAt, offlineAfterMs, turn.nowAt) &&
     isOffline(lastSignOf(turn, member), offlineAfterMs, turn.nowAt)
   );
+};
+
+/** Its status now, with the sign of life that it follows from. */
+export const presenceOf = (turn: Turn, member: Member): Pick<WorkerView, "status" | "lastSeenAt"> => {
+  const { worker, load } = member;
+  const lastSeenAt = lastSignOf(turn, member);
+  return {
+    lastSeenAt,
+    status: statusOf(worker, load, lastSeenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt),
+  };
 };

@@ -24,7 +24,6 @@ import {
   pauseOf,
   pauseWorker,
   resumeWorker,
-  statusOf,
   unavailableOf,
   type Worker,
   type WorkerView,
@@ -35,7 +34,7 @@ import type { Json } from "../../../domain/words/json.ts";
 import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { waitingReason } from "../../placing/waiting-reason.ts";
-import { isSilent, lastSignOf } from "../../steps/last-sign.ts";
+import { isSilent, presenceOf } from "../../steps/last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "../../steps/leases.ts";
 import { recordLost } from "../../steps/lost-jobs.ts";
 import { forgetTasks } from "../../steps/model-tasks.ts";
@@ -52,12 +51,10 @@ export const findWorker = (turn: Turn, instance: string): Result<Member, Refusal
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
   const { worker, load } = member;
   const { killswitch } = turn.memory;
-  const seenAt = lastSignOf(turn, member);
   return {
     worker,
     load,
-    lastSeenAt: seenAt,
-    status: statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt),
+    ...presenceOf(turn, member),
     pause: shownPause(turn, worker),
     unavailable: unavailableOf(worker, turn.nowAt),
     connected: member.isConnected,

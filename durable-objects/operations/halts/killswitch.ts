@@ -4,7 +4,6 @@ import { type KillswitchResource, type KillswitchState, presentKillswitch } from
 import { toIso } from "../../../contract/words/field.ts";
 import { MAX_UNCONFIRMED } from "../../../contract/words/values.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
-import { statusOf } from "../../../domain/fleet/worker.ts";
 import { cancelJob } from "../../../domain/job/job-command.ts";
 import { haltJob } from "../../../domain/job/lease.ts";
 import {
@@ -22,7 +21,7 @@ import { haltReason } from "../../../domain/words/halt-reason.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { ok, type Result } from "../../../domain/words/result.ts";
 import { nextDeliveryAt } from "../../steps/deliveries.ts";
-import { isSilent, lastSignOf } from "../../steps/last-sign.ts";
+import { isSilent, presenceOf } from "../../steps/last-sign.ts";
 import { stopTasks } from "../../steps/model-tasks.ts";
 import { beginCancelOfAll, stopAllBatches } from "../../steps/stop-batches.ts";
 import { lookForWanted } from "../../steps/wanted.ts";
@@ -69,10 +68,8 @@ export const killswitchResource = (turn: Turn): KillswitchResource => {
 };
 
 const unconfirmedOf = (turn: Turn, member: Member): KillswitchResource["unconfirmed"][number] => {
-  const { worker, load } = member;
-  const seenAt = lastSignOf(turn, member);
-  const status = statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt);
-  return { instance: worker.instance, status, last_heartbeat: toIso(seenAt) };
+  const { status, lastSeenAt } = presenceOf(turn, member);
+  return { instance: member.worker.instance, status, last_heartbeat: toIso(lastSeenAt) };
 };
 
 export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(killswitchResource(turn));
