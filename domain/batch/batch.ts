@@ -9,6 +9,7 @@ import type { Usage } from "../job/job.ts";
 import type { Api } from "../words/api.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../words/duration.ts";
 import { entryOf } from "../words/entry-of.ts";
+import type { FinalStatus } from "../words/job-status.ts";
 import type { BatchLine, Fault } from "./batch-line.ts";
 
 export const BATCH_STATUSES = [
@@ -198,7 +199,7 @@ export const noteFed = (batch: BatchRecord, name: string, count: number, cursor:
 export interface LineEnd {
   /** As the line names it. */
   readonly model: string;
-  readonly outcome: "completed" | "failed" | "cancelled";
+  readonly outcome: FinalStatus;
   readonly worker: string | null;
   readonly errorCode: string | null;
   readonly usage: Usage | null;

@@ -3,7 +3,7 @@
 // because runtimes know no state.
 
 import type { JobError, ResultFile } from "../job/job.ts";
-import type { JobStatus } from "../words/job-status.ts";
+import type { FinalStatus } from "../words/job-status.ts";
 import { hasFields, type Json } from "../words/json.ts";
 import { invalid, type Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
@@ -22,7 +22,7 @@ export const jobIdOfResponse = (id: string): string => (id.startsWith(PREFIX) ? 
 
 /** How its job ended. */
 export interface ResponseEnd {
-  readonly status: Extract<JobStatus, "completed" | "failed" | "cancelled">;
+  readonly status: FinalStatus;
   readonly error: JobError | null;
   readonly answerFile: Pick<ResultFile, "id" | "bytes"> | null;
 }

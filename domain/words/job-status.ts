@@ -18,6 +18,8 @@ export const USUAL_STATUSES = {
 /** A worker has the job. */
 export const isLeasedStatus = (status: JobStatus): boolean => status === "assigned" || status === "running";
 
+export type FinalStatus = Extract<JobStatus, "completed" | "failed" | "cancelled">;
+
 /** A final status does not change; only an explicit retry leaves `failed`. */
-export const isFinal = (status: JobStatus): boolean =>
+export const isFinal = (status: JobStatus): status is FinalStatus =>
   status === "completed" || status === "failed" || status === "cancelled";

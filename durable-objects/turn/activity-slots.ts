@@ -3,6 +3,7 @@
 import { type Activity, noteLevel, quietAfter } from "../../domain/insight/activity.ts";
 import type { SlotKind } from "../../domain/insight/slots.ts";
 import type { Job } from "../../domain/job/job.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import type { OpenStatus } from "../store/jobs/open-counts.ts";
 import type { Store } from "../store/open.ts";
 import type { ActivitySlot } from "../store/sums/activity.ts";
@@ -24,7 +25,7 @@ export class ActivitySlots {
     if (before?.status === status) return;
     this.#slots.note(store, nowAt, (activity) => {
       if (before === null) activity.created += 1;
-      if (status === "completed" || status === "failed" || status === "cancelled") activity[status] += 1;
+      if (isFinal(status)) activity[status] += 1;
       noteLevel(activity.underWay, open.assigned + open.running);
       noteLevel(activity.waiting, open.pending);
     });

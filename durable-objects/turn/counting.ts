@@ -41,7 +41,7 @@ const countStatus = ({ counters, open }: Memory, before: Job | null, after: Job,
   const { status } = after;
   counters.jobsByStatus[status] += 1;
   if (before === null) counters.activity.note("created", nowAt);
-  if (status === "completed" || status === "failed" || status === "cancelled") counters.activity.note(status, nowAt);
+  if (isFinal(status)) counters.activity.note(status, nowAt);
   if (before !== null && isOpen(before.status)) open[before.status] -= 1;
   if (isOpen(status)) open[status] += 1;
   if (before?.status === "failed") counters.retriedCount += 1;
