@@ -78,7 +78,7 @@ const MIDDLING_PRICE_NANO = 1_000_000_000;
 const UNKNOWN = 0.5;
 
 /** What changes with each assignment, heartbeat and outcome. */
-interface WorkerState {
+interface ScoredState {
   /** Share of its places in use. */
   usedShare: number;
   successRate: number;
@@ -90,7 +90,7 @@ interface WorkerState {
 /** How a part is computed, in [0, 1]: from the offer alone, once for all workers with the same one, or from the state. */
 type PartRule =
   | { readonly ofOffer: (offer: ScoredOffer, asked: ScoringRequest, facts: ScoringFacts) => number }
-  | { readonly ofState: (state: WorkerState, asked: ScoringRequest) => number };
+  | { readonly ofState: (state: ScoredState, asked: ScoringRequest) => number };
 
 type AnyPart = keyof PartWeights;
 
@@ -189,7 +189,7 @@ export const scorerFor = (
   };
   const missedBeats = missedBeatsIn(facts);
   // One record for the whole pass.
-  const state: WorkerState = { usedShare: 0, successRate: 0, freshness: 0, isHome: false };
+  const state: ScoredState = { usedShare: 0, successRate: 0, freshness: 0, isHome: false };
   return (slot) => {
     state.usedShare = usedShare[slot] as number;
     state.successRate = successRate[slot] as number;

@@ -2,7 +2,7 @@
 // adding a row, and nothing compares a strategy's name.
 
 import type { Strategy } from "../config.ts";
-import type { Member } from "../fleet/fleet.ts";
+import { type Member, usedShareOf } from "../fleet/fleet.ts";
 
 /** What a rank may depend on. */
 interface RankFacts {
@@ -27,7 +27,7 @@ const STRATEGY_RULES = {
     followsChain: true,
   },
   least_loaded: {
-    rank: ({ worker, load }) => (worker.concurrency === 0 ? -1 : -load / worker.concurrency),
+    rank: (member) => -usedShareOf(member),
     followsChain: false,
   },
   cheapest: {
