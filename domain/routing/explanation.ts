@@ -7,7 +7,7 @@ import type { Fleet, Member } from "../fleet/fleet.ts";
 import type { Requirements } from "../words/requirements.ts";
 import type { Parts, WorkerVerdict } from "../words/verdict.ts";
 import { contenderOf, isBetter } from "./choice.ts";
-import type { CapacityReason, RoutePolicy, RouteRequest, Wanted } from "./filter.ts";
+import type { CapacityReason, Filter, RoutePolicy, RouteRequest, Wanted } from "./filter.ts";
 import { filtersFor, refusalsOf } from "./filters.ts";
 import { scoreParts, scorerFor, weightsOf } from "./scoring.ts";
 
@@ -171,26 +171,32 @@ export const isElsewhere = (fleet: Fleet, asked: Wanted, policy: RoutePolicy, in
   return left.subtract(onlyOne(fleet, instance)).count() > 0;
 };
 
-/** Why the fleet has no capacity for a job; null if it has, or if one more worker would not help. */
-export const whyNoCapacity = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): CapacityReason | null => {
+/** The filter that refused the last workers, and which these were; null if a worker may have the job. */
+const lastRefusing = (
+  fleet: Fleet,
+  asked: Wanted,
+  policy: RoutePolicy,
+): { readonly filter: Filter; readonly before: Bits } | null => {
   const left = fleet.offers.registered.copy();
   for (const filter of filtersFor(asked, policy)) {
+    const before = left.copy();
     filter.narrow(left, fleet, asked, policy);
-    if (left.count() > 0) continue;
-    if (filter.whyNoCapacity !== undefined) return filter.whyNoCapacity(asked);
-    return filter.isAboutRoom ? "all_full" : "no_worker";
+    if (left.count() === 0) return { filter, before };
   }
-  return left.count() === 0 ? "no_worker" : null;
+  return null;
+};
+
+/** Why the fleet has no capacity for a job; null if it has, or if one more worker would not help. */
+export const whyNoCapacity = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): CapacityReason | null => {
+  const filter = lastRefusing(fleet, asked, policy)?.filter;
+  if (filter === undefined) return null;
+  if (filter.whyNoCapacity !== undefined) return filter.whyNoCapacity(asked);
+  return filter.isAboutRoom ? "all_full" : "no_worker";
 };
 
 /** Why no worker may have a job now, in one line; null if one may. */
 export const whyWaiting = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): string | null => {
-  const left = fleet.offers.registered.copy();
   if (fleet.size === 0) return "no worker is registered";
-  for (const filter of filtersFor(asked, policy)) {
-    const before = left.copy();
-    filter.narrow(left, fleet, asked, policy);
-    if (left.count() === 0) return filter.whyNobody({ before, fleet, asked, policy });
-  }
-  return null;
+  const refusing = lastRefusing(fleet, asked, policy);
+  return refusing === null ? null : refusing.filter.whyNobody({ before: refusing.before, fleet, asked, policy });
 };
