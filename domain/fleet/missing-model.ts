@@ -31,7 +31,7 @@ export const saysNoSuchModel = (status: number | undefined, text: string): boole
   return MODEL_NOT_FOUND.test(text) || (status === NOT_FOUND && ABOUT_A_MODEL.test(text) && !OF_ANOTHER_API.test(text));
 };
 
-const CODES: ReadonlySet<string> = new Set(["model_not_found", "no_model_loaded"]);
+export const MISSING_MODEL_CODES: readonly string[] = ["model_not_found", "no_model_loaded"];
 
 /** A front-door request fails with the runtime's own status, code and words. */
 export const isModelMissing = ({
@@ -43,7 +43,7 @@ export const isModelMissing = ({
   status?: number;
   message: string;
 }): boolean =>
-  CODES.has(code) ||
+  MISSING_MODEL_CODES.includes(code) ||
   (status !== undefined &&
     REFUSED.includes(status) &&
     (NO_MODEL_LOADED.test(message) || saysNoSuchModel(status, message)));

@@ -1,5 +1,7 @@
 // How jobs end on a worker: what counts against it, how good it is by that, and for how long it rests.
 
+import { QUOTA_CODES } from "../words/quota.ts";
+import { MISSING_MODEL_CODES } from "./missing-model.ts";
 import type { Outcome, Worker } from "./worker.ts";
 
 export const RECENT_OUTCOMES = 20;
@@ -12,11 +14,9 @@ const BLAMELESS_CODES = new Set([
   "bad_request",
   "context_length",
   "rate_limited",
-  "quota_exhausted",
-  "insufficient_quota",
+  ...QUOTA_CODES,
   // The router leaves it out for that model.
-  "model_not_found",
-  "no_model_loaded",
+  ...MISSING_MODEL_CODES,
 ]);
 
 /**

@@ -8,6 +8,7 @@
 // any other, and every failure after the client got output ──▶ failed
 
 import { isModelMissing } from "../fleet/missing-model.ts";
+import { QUOTA_CODES } from "../words/quota.ts";
 import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
@@ -63,7 +64,7 @@ export interface Failure extends Decision {
 
 const isRateLimited = (error: JobError): boolean =>
   error.code === "rate_limited" || (error.status === 429 && !isQuota(error));
-const isQuota = (error: JobError): boolean => error.code === "quota_exhausted" || error.code === "insufficient_quota";
+const isQuota = (error: JobError): boolean => QUOTA_CODES.includes(error.code);
 
 export const failJob = (
   job: Job,

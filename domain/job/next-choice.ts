@@ -2,6 +2,7 @@
 // and at no cost of an attempt, as long as the client has received nothing.
 
 import { isModelMissing } from "../fleet/missing-model.ts";
+import { QUOTA_CODES } from "../words/quota.ts";
 import { type Decision, type Job, type JobError, jobEvent } from "./job.ts";
 import type { ModelChoice, Tried } from "./job-facts.ts";
 import { requeueJob } from "./queue-place.ts";
@@ -12,8 +13,7 @@ const FIRST_SERVER_ERROR = 500;
 /** The model cannot answer now, whatever status its runtime gave. */
 const UNAVAILABLE = new Set([
   "rate_limited",
-  "quota_exhausted",
-  "insufficient_quota",
+  ...QUOTA_CODES,
   "overloaded",
   "provider_refused",
   "unauthorized",

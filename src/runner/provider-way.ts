@@ -6,6 +6,7 @@ import { withoutKeyLike } from "../../contract/text/secret-text.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import type { ProviderApi, ProviderAuth, ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { EDGE_PLACES } from "../../domain/fleet/worker.ts";
+import { QUOTA_CODES } from "../../domain/words/quota.ts";
 import { readErrorBody, startOfBody } from "../../worker/calls/error-body.ts";
 import type { Way } from "../../worker/calls/exchange.ts";
 import { classifyFailure } from "../../worker/calls/failure.ts";
@@ -39,7 +40,7 @@ const QUOTES_KEY: JobFailure = {
 };
 
 /** The codes of failures that are about the coordinator's key or account, not about the job. */
-const ABOUT_THE_KEY = new Set(["unauthorized", "provider_refused", "quota_exhausted", "insufficient_quota"]);
+const ABOUT_THE_KEY = new Set(["unauthorized", "provider_refused", ...QUOTA_CODES]);
 
 export class ProviderWay implements Way {
   readonly isMetered = true;
