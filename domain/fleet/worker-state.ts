@@ -59,19 +59,19 @@ export interface WorkerFilter {
   readonly provider?: string | undefined;
   readonly tag?: string | undefined;
   /** Only those with models of their own that say which; the service's own are none of them. */
-  readonly tells_models?: "true" | undefined;
+  readonly tellsModels?: boolean;
 }
 
 /** `q` matches part of the name, the provider, a tag or a model; `naming` are the workers with such a model. */
 export const isWanted = (
   view: WorkerView,
-  { q, state, provider, tag, tells_models }: WorkerFilter,
+  { q, state, provider, tag, tellsModels }: WorkerFilter,
   naming: ReadonlySet<string> = new Set(),
 ): boolean => {
   const { worker } = view;
   if (provider !== undefined && worker.provider !== provider) return false;
   if (tag !== undefined && !worker.tags.includes(tag)) return false;
-  if (tells_models === "true" && (worker.isEdge || worker.machine?.tellsModels !== true)) return false;
+  if (tellsModels && (worker.isEdge || worker.machine?.tellsModels !== true)) return false;
   if (state !== undefined && !isInState(view, state)) return false;
   if (q === undefined) return true;
   if (naming.has(worker.instance)) return true;

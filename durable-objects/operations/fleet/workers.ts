@@ -28,7 +28,14 @@ import {
   type Worker,
   type WorkerView,
 } from "../../../domain/fleet/worker.ts";
-import { type FleetSums, inOrder, isWanted, newestFirst, sumsOf } from "../../../domain/fleet/worker-state.ts";
+import {
+  type FleetSums,
+  inOrder,
+  isWanted,
+  newestFirst,
+  sumsOf,
+  type WorkerFilter,
+} from "../../../domain/fleet/worker-state.ts";
 import type { Job } from "../../../domain/job/job.ts";
 import type { Json } from "../../../domain/words/json.ts";
 import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
@@ -106,18 +113,22 @@ const lightPage = (turn: Turn, members: readonly Member[]): WorkerResource[] => 
 /** Only the first portion of a page counts the fleet. */
 type Listed = Portion<WorkerResource> & { total?: number; summary?: FleetSums };
 
+const allViews = (turn: Turn): WorkerView[] => [...turn.memory.fleet.members()].map((member) => viewOf(turn, member));
+
+const wantedOf = (turn: Turn, views: readonly WorkerView[], filter: WorkerFilter): WorkerView[] => {
+  const naming = filter.q === undefined ? undefined : turn.store.workers.naming(filter.q);
+  return views.filter((view) => isWanted(view, filter, naming));
+};
+
 /** The first of a page, in its order, or of those with these names. */
 export const listWorkers = (
   turn: Turn,
   query: WorkerListQuery & { names?: readonly string[] },
 ): Result<Listed, Refusal> => {
   if (query.names !== undefined) return ok(portionOfWorkers(turn, query.names));
-  const views = [...turn.memory.fleet.members()].map((member) => viewOf(turn, member));
-  const naming = query.q === undefined ? undefined : turn.store.workers.naming(query.q);
-  const wanted = inOrder(
-    views.filter((view) => isWanted(view, query, naming)),
-    query.sort,
-  );
+  const views = allViews(turn);
+  const tellsModels = query.tells_models === "true";
+  const wanted = inOrder(wantedOf(turn, views, { ...query, tellsModels }), query.sort);
   const page = wanted.slice(query.offset, query.offset + query.limit);
   return ok({
     ...portionOfWorkers(
@@ -136,10 +147,7 @@ const portionOfWorkers = (turn: Turn, names: readonly string[]): Portion<WorkerR
   });
 
 export const readGrid = (turn: Turn, query: FleetGridQuery): Result<FleetGrid, Refusal> => {
-  const naming = query.q === undefined ? undefined : turn.store.workers.naming(query.q);
-  const views = [...turn.memory.fleet.members()]
-    .map((member) => viewOf(turn, member))
-    .filter((view) => isWanted(view, query, naming));
+  const views = wantedOf(turn, allViews(turn), query);
   const bounds = { maxGroups: MAX_FLEET_GROUPS, maxCells: MAX_GRID_CELLS };
   return ok({
     by: query.by,

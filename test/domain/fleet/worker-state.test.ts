@@ -38,7 +38,7 @@ const viewOf = (instance: string, given: Partial<WorkerView> = {}, tags: string[
     }),
   );
   const worker = {
-    ...registerWorker(report, null, { keyId: null, viaSocket: false }, 1),
+    ...registerWorker(report, null, { keyId: null, viaSocket: false, isFull: false }, 1),
     tagList: tags.join(),
     outcomes,
   };
@@ -134,7 +134,7 @@ describe("a fleet's list", () => {
     const machine = machineOf({ ...UNKNOWN_MACHINE, onDisk: [{ model: "m", bytes: 1 }] });
     const graphics = machineOf({ ...UNKNOWN_MACHINE, maxLoaded: 2 });
     const of = (worker: object) => ({ ...viewOf("w"), worker: { ...viewOf("w").worker, ...worker } });
-    const tells = (worker: object): boolean => isWanted(of(worker), { tells_models: "true" });
+    const tells = (worker: object): boolean => isWanted(of(worker), { tellsModels: true });
     expect([tells({ machine }), tells({ machine: graphics }), tells({}), tells({ machine, isEdge: true })]).toEqual([
       true,
       false,
