@@ -50,7 +50,7 @@ function fleetOf(count: number): Fleet {
       machine: UNKNOWN_MACHINE,
       jobs: null,
     };
-    fleet.put(registerWorker(report, null, { keyId: null, viaSocket: false }, NOW_AT), NOW_AT);
+    fleet.put(registerWorker(report, null, { keyId: null, viaSocket: false, isFull: false }, NOW_AT), NOW_AT);
     // Loads from zero to full, half of all capacity on average.
     for (let load = 0; load < (index * 3) % (CONCURRENCY + 1); load += 1)
       fleet.addLoad(report.instance, report.provider, 1);

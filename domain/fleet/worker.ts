@@ -140,10 +140,18 @@ export interface WorkerView {
   readonly haltConfirmed: boolean | null;
 }
 
+/** What a report does not say itself. */
+export interface ReportFacts {
+  readonly keyId: string | null;
+  readonly viaSocket: boolean;
+  /** The worker has as many jobs as it takes at once. */
+  readonly isFull: boolean;
+}
+
 export const registerWorker = (
   report: PresenceReport,
   known: Worker | null,
-  from: { keyId: string | null; viaSocket: boolean; isFull?: boolean },
+  from: ReportFacts,
   nowAt: number,
 ): Worker => ({
   isEdge: false,
@@ -171,7 +179,7 @@ export const registerWorker = (
   version: report.version,
   concurrency: report.concurrency,
   unavailable: report.unavailable,
-  busy: busyOf(report, from.isFull ?? false),
+  busy: busyOf(report, from.isFull),
   apis: report.apis,
   runtimeModels: setOf(report.runtimeModels, known?.runtimeModels),
   machine: machineOf(report.machine, known?.machine),

@@ -111,7 +111,7 @@ const arrangeOne = (turn: Turn, { instance, provider, edge, models, number }: Pl
   };
   const resumedEpoch = known?.resumedEpoch ?? epochOfNewWorker(killswitch);
   const worker = {
-    ...registerWorker(report, known, { keyId: null, viaSocket: true }, turn.nowAt),
+    ...registerWorker(report, known, { keyId: null, viaSocket: true, isFull: false }, turn.nowAt),
     isEdge: true,
     resumedEpoch,
     isHalted: isHaltedBy(killswitch, resumedEpoch),

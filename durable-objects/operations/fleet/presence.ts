@@ -12,6 +12,7 @@ import {
   modelsOf,
   offerBytesOf,
   type PresenceReport,
+  type ReportFacts,
   registerWorker,
   type Worker,
 } from "../../../domain/fleet/worker.ts";
@@ -88,6 +89,8 @@ export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Re
   return ok(presenceAnswer(turn, member, halted));
 };
 
+const NOT_YET_HEARD: ReportFacts = { keyId: null, viaSocket: false, isFull: false };
+
 /** Bounds on what a tenant stores about its workers. */
 const withinBounds = (turn: Turn, request: Presence): Result<null, Refusal> => {
   const { fleet } = turn.memory;
@@ -100,7 +103,7 @@ const withinBounds = (turn: Turn, request: Presence): Result<null, Refusal> => {
   }
   if (known === undefined && fleet.size >= MAX_WORKERS) return err({ code: "too_many_workers", limit: MAX_WORKERS });
   const before = known === undefined ? 0 : offerBytesOf(known);
-  const after = offerBytesOf(registerWorker(request, known ?? null, { keyId: null, viaSocket: false }, turn.nowAt));
+  const after = offerBytesOf(registerWorker(request, known ?? null, NOT_YET_HEARD, turn.nowAt));
   if (after > before && fleet.offers.bytes - before + after > MAX_OFFERS_BYTES) {
     return err({ code: "too_many_offers", limitBytes: MAX_OFFERS_BYTES });
   }
@@ -189,7 +192,7 @@ const isStoreDue = (
   turn: Turn,
   request: Presence,
   worker: Worker,
-  { keyId, viaSocket, isFull }: Parameters<typeof registerWorker>[2] & { readonly isFull: boolean },
+  { keyId, viaSocket, isFull }: ReportFacts,
 ): boolean =>
   !isSameOffer(worker, request) ||
   worker.keyId !== keyId ||

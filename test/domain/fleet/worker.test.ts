@@ -35,7 +35,8 @@ const REPORT: PresenceReport = {
   machine: UNKNOWN_MACHINE,
   jobs: null,
 };
-const FROM = { keyId: "k1", viaSocket: true };
+const HEARD = { keyId: "k1", viaSocket: true };
+const FROM = { ...HEARD, isFull: false };
 const BY_HAND = { reason: "mending", untilAt: null };
 
 describe("presence", () => {
@@ -48,7 +49,7 @@ describe("presence", () => {
       isEdge: false,
       hasHadLine: false,
       busy: null,
-      ...FROM,
+      ...HEARD,
       registeredAt: NOON,
       lastHeartbeatAt: NOON,
       opening: null,
