@@ -14,7 +14,7 @@ import {
 } from "../../domain/access/key-limits.ts";
 import { periodAt } from "../../domain/money/period.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
-import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Refusal, RefusalOf } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
 import { type Request, tokensAsked, usersOf } from "./demand.ts";
@@ -128,7 +128,7 @@ const exceeded = (detail: string, retryAfterMs: number, more: Partial<Exceeded> 
   ...more,
 });
 
-type Exceeded = Extract<Refusal, { code: "rate_limit_exceeded" }>;
+type Exceeded = RefusalOf<"rate_limit_exceeded">;
 
 const refuseOverWindow = (turn: Turn, { name, who, limits, demand }: Limited): Refusal | null => {
   const { requestsPerMinute, tokensPerMinute = null } = limits;

@@ -9,7 +9,7 @@ import {
   reachedBudget,
 } from "../../domain/money/budget.ts";
 import { mayCost } from "../../domain/money/cost.ts";
-import type { Refusal } from "../../domain/words/refusal.ts";
+import type { RefusalOf } from "../../domain/words/refusal.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -79,9 +79,7 @@ export const budgetAgainst = (turn: Turn, asked: Requirements): BudgetReached | 
   return closed.includes(null) ? null : (closed[0] ?? null);
 };
 
-export type BudgetRefusal = Extract<Refusal, { code: "budget_reached" }>;
-
-export const refuseOverBudget = (turn: Turn, asked: Requirements): Result<null, BudgetRefusal> => {
+export const refuseOverBudget = (turn: Turn, asked: Requirements): Result<null, RefusalOf<"budget_reached">> => {
   const reached = budgetAgainst(turn, asked);
   if (reached === null) return ok(null);
   return err({

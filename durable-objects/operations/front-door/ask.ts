@@ -13,7 +13,7 @@ import type { RoutePolicy } from "../../../domain/routing/filter.ts";
 import { type Api, isOptional } from "../../../domain/words/api.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Json } from "../../../domain/words/json.ts";
-import type { Refusal } from "../../../domain/words/refusal.ts";
+import type { Refusal, RefusalOf } from "../../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { passedOver, triedOf } from "../../placing/next-choice.ts";
@@ -25,7 +25,7 @@ import { inFlow } from "../../steps/flow.ts";
 import { type Idempotency, recall, withIdempotency } from "../../steps/idempotency.ts";
 import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
 import { isSilent } from "../../steps/last-sign.ts";
-import { type BudgetRefusal, refuseOverBudget } from "../../steps/reached-budgets.ts";
+import { refuseOverBudget } from "../../steps/reached-budgets.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { allowedAs, type FoundModels, findModels } from "./door-models.ts";
 import { type Followed, gone, present } from "./follow.ts";
@@ -231,7 +231,7 @@ const firstTaken = (
   const tried: Tried[] = unknown.map((model) => ({ model, provider: null, code: "model_not_found" }));
   let first: Decision | null = null;
   let full: Decision | null = null;
-  let held: { readonly created: Decision; readonly refusal: BudgetRefusal } | null = null;
+  let held: { readonly created: Decision; readonly refusal: RefusalOf<"budget_reached"> } | null = null;
   for (const [at, choice] of choices.entries()) {
     const left = choices.slice(at + 1);
     const created = createJob(
