@@ -165,7 +165,7 @@ const loseBegunAnswer = (job: Job, how: string, nowAt: number): Decision => {
 const LOST = { type: "job.lost", says: "its worker lost it", workerDid: "was lost" } as const;
 const REAPED = { type: "job.reaped", says: "its worker fell silent", workerDid: "fell silent" } as const;
 
-/** The same for a job that has left that worker since, with the worker's error if it reported one. */
+/** Ends a begun answer whose job has left its worker since, with the worker's error if it reported one. */
 export const failBegunAnswer = (job: Job, nowAt: number): Decision =>
   job.error === null ? loseBegunAnswer(job, LOST.workerDid, nowAt) : failedUnreported(job, job.error, nowAt);
 

@@ -59,7 +59,7 @@ export interface Memory {
   budgetNotices: readonly BudgetNotice[];
   spending: Spending;
   readonly counters: Counters;
-  /** The address that the tenant has moved to, so that nobody is served here; null while it is here. */
+  /** The tenant's move to or from another deployment; null while it is served here. */
   absence: Absence | null;
   /** The worker of each conversation's previous turn. */
   readonly affinity: Affinity;
