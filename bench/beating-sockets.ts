@@ -16,7 +16,7 @@ interface Beating {
 }
 
 /** What a server expects of such a worker. */
-export interface BeatingWire {
+interface BeatingWire {
   url: (instance: string) => string;
   authorization: string;
   presenceOf: (instance: string) => string;

@@ -4,7 +4,7 @@ import { parseInterval } from "../contract/words/values.ts";
 import { UsageError } from "./failure.ts";
 
 /** A time is an instant, or so long before now; of what is to come, so long after now. */
-export type TimeIs = "past" | "future";
+type TimeIs = "past" | "future";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T/;

@@ -10,7 +10,7 @@ import { Failure } from "./failure.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Login {
+interface Login {
   readonly url: string;
   readonly key: string;
 }

@@ -15,7 +15,7 @@ export const macOf = (text: string): Buffer => {
   return Buffer.from(text.replaceAll(/[:-]/g, ""), "hex");
 };
 
-export interface Broadcast {
+interface Broadcast {
   readonly address: string;
   readonly port: number;
 }

@@ -20,7 +20,7 @@ interface Ends {
   readonly onProgress?: (words: string) => void;
 }
 
-export interface MovedTable extends Table {
+interface MovedTable extends Table {
   readonly rows: number;
 }
 

@@ -12,7 +12,7 @@ export interface Sink {
   readonly rows?: number | undefined;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly out: Sink;
   readonly err: Sink;
   readonly isJson: boolean;

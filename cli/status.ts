@@ -8,7 +8,7 @@ import { usdText } from "../contract/words/values.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
 import type { Finding } from "./verdict.ts";
 
-export interface Answered extends Finding {
+interface Answered extends Finding {
   readonly figures: Readonly<Record<string, number | string | boolean | null>>;
 }
 

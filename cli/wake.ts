@@ -9,7 +9,7 @@ import { isSecretVariable } from "../contract/text/secret-variable.ts";
 
 type QueueGroup = QueueView["groups"][number];
 
-export interface WakeTerms {
+interface WakeTerms {
   /** Only groups that ask for all of these, and workers that offer all of these. */
   readonly tags: readonly string[];
   readonly afterMs: number;

@@ -3,7 +3,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 
-export interface Place {
+interface Place {
   readonly segments: readonly string[];
   readonly query: URLSearchParams;
 }

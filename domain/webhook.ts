@@ -40,7 +40,7 @@ export type DeliveryEvent = WebhookEvent | "webhook.test";
 export const DELIVERY_STATUSES = ["pending", "delivered", "failed"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-export interface OlderSecret {
+interface OlderSecret {
   readonly secret: string;
   readonly untilAt: number;
 }
@@ -122,7 +122,7 @@ export const wants = (webhook: Webhook, event: WebhookEvent, tags: readonly stri
 export const isWanted = (webhooks: readonly Webhook[], event: WebhookEvent): boolean =>
   webhooks.some((webhook) => wants(webhook, event, null));
 
-export interface AfterAttempt {
+interface AfterAttempt {
   readonly webhook: Webhook;
   readonly delivery: Delivery;
 }

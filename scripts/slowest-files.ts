@@ -5,7 +5,7 @@ import path from "node:path";
 const SHOWN = 10;
 
 /** The part of Vitest's JSON report that tells how long each file took; in epoch milliseconds. */
-export interface TestReport {
+interface TestReport {
   readonly testResults: readonly { readonly name: string; readonly startTime: number; readonly endTime: number }[];
 }
 

@@ -14,7 +14,7 @@ import type { Served } from "./served.ts";
 const MAX_FREEZE_MS = 5_000;
 const FROZEN = "frozen\n";
 
-export interface Freezing {
+interface Freezing {
   readonly close: () => void;
 }
 

@@ -11,7 +11,7 @@ export const ROOT: string =
   ["..", "../.."].map((way) => path.resolve(import.meta.dirname, way)).find(isRoot) ?? process.cwd();
 const BIN = path.join(ROOT, "node_modules", ".bin");
 
-export interface CommandOptions {
+interface CommandOptions {
   env?: Record<string, string>;
   /** Text for the command's standard input, which is otherwise this process's. */
   input?: string;
@@ -23,7 +23,7 @@ export interface CommandOptions {
   timeoutMs?: number;
 }
 
-export interface CommandResult {
+interface CommandResult {
   code: number;
   output: string;
 }

@@ -1,7 +1,7 @@
 // The worker's heartbeat while it is connected. It detects a beat that is much too late (the machine slept, or was too
 // busy): the coordinator may have marked the worker as silent in the meantime.
 
-export type Beats = { start: (everyMs: number) => void; stop: () => void };
+type Beats = { start: (everyMs: number) => void; stop: () => void };
 
 /** A gap of this many intervals counts as late. */
 const LATE_AFTER_BEATS = 1.5;

@@ -22,7 +22,7 @@ export type ConfigWatch = {
   forJob: (mayWait: boolean, newest?: string) => WorkerConfig | Promise<WorkerConfig>;
 };
 
-export type ConfigWatchOptions = {
+type ConfigWatchOptions = {
   configUrl: string;
   apiUrl: string;
   apiKey: string;

@@ -11,7 +11,7 @@ const GOOD_SESSION_MS = 10_000;
 /** WebSockets in a row that were cut, or answered nothing: what lies between may let only plain HTTP through. */
 const MAX_MUTE_SOCKETS = 2;
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
   loop: Pick<Loop, "attach" | "detach" | "receive" | "freeSlots">;
   openSocket: (host: SessionHost) => Promise<Opened>;
   openHttp: (host: SessionHost) => Promise<Opened>;

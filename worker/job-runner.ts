@@ -20,7 +20,7 @@ const HALT_GRACE_MS = 10_000;
 /** Sound is read as it is played: its listener may take nothing for as long as a full window lasts. */
 const LISTENING_MS = 120_000;
 
-export type JobRunnerOptions = {
+type JobRunnerOptions = {
   held: HeldJobs;
   reports: Reports;
   runtime: Runtime;

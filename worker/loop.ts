@@ -27,7 +27,7 @@ const MAX_PONG_MS = 15_000;
 const ACK_GRACE_MS = 1_500;
 const SHUTTING_DOWN = "the worker is shutting down";
 
-export type LoopOptions = {
+type LoopOptions = {
   identity: WorkerIdentity;
   runtime: Runtime;
   watch: RuntimeWatch;

@@ -9,7 +9,7 @@ import type { Progress, Runtime } from "./calls/runtime.ts";
 import type { JobFiles } from "./job-files.ts";
 import { type JobOutcome, runJob } from "./run-job.ts";
 
-export type OnceOptions = {
+type OnceOptions = {
   text: string;
   runtime: Runtime;
   models: readonly string[];
@@ -17,7 +17,7 @@ export type OnceOptions = {
   files: readonly { name: string }[];
 };
 
-export type OnceResult = { ok: true; report: Record<string, unknown> } | { ok: false; problem: string };
+type OnceResult = { ok: true; report: Record<string, unknown> } | { ok: false; problem: string };
 
 /** Outputs are named in the report, and kept nowhere. */
 export const listedFiles = (): { files: { name: string }[]; keep: JobFiles } => {

@@ -23,7 +23,7 @@ export type WorkerIdentity = {
   version: string;
 };
 
-export type Load = { jobs: string[]; freeSlots: number; isDraining: boolean };
+type Load = { jobs: string[]; freeSlots: number; isDraining: boolean };
 
 /** A worker that shuts down offers no slot, so that it gets no more jobs. */
 export const presenceMessage = (

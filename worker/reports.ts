@@ -5,7 +5,7 @@ import { Outbox, type Report } from "./session/outbox.ts";
 import type { Session, WorkerMessage } from "./session/session.ts";
 
 /** A report before it has an id. */
-export type Unnumbered<T> = T extends { id: string } ? Omit<T, "id"> : never;
+type Unnumbered<T> = T extends { id: string } ? Omit<T, "id"> : never;
 
 export class Reports {
   readonly #outbox = new Outbox();

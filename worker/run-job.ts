@@ -48,7 +48,7 @@ export type Transfers = {
   openFile?: FileOpener;
 };
 
-export type RunSettings = Transfers & {
+type RunSettings = Transfers & {
   runtime: Runtime;
   configuredModel: string | null;
   offeredModels: readonly string[];

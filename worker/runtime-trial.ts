@@ -9,9 +9,9 @@ import { bounded } from "./run-job.ts";
 /** The coordinator waits twice as long. */
 const TRIAL_TIMEOUT_MS = 60_000;
 
-export type Tried = { ok: true } | { ok: false; error: JobFailure };
+type Tried = { ok: true } | { ok: false; error: JobFailure };
 
-export type TrialOptions = {
+type TrialOptions = {
   runtime: Runtime;
   config: () => WorkerConfig;
   offeredModels: readonly string[];

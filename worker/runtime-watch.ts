@@ -14,7 +14,7 @@ const FULL_LOOK_EVERY_MS = 60_000;
 /** A timer that is longer would follow no change of the machine's clock. */
 const LONGEST_TIMER_MS = 600_000;
 
-export type RuntimeWatchOptions = {
+type RuntimeWatchOptions = {
   runtime: Runtime;
   log: WorkerLog;
   gate?: Gate;

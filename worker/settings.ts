@@ -39,7 +39,7 @@ export type Settings = {
   once: string | null;
 };
 
-export type SettingsResult = { ok: true; settings: Settings } | { ok: false; problems: string[] } | { ok: "help" };
+type SettingsResult = { ok: true; settings: Settings } | { ok: false; problems: string[] } | { ok: "help" };
 
 const HOSTED_ALIASES: Readonly<Record<string, string>> = { google: "gemini" };
 

@@ -17,7 +17,7 @@ import { openSocketSession } from "./session/socket-session.ts";
 import { resultStore } from "./store-result.ts";
 import { openStreams } from "./streams/open-streams.ts";
 
-export type WorkOptions = {
+type WorkOptions = {
   apiUrl: string;
   apiKey: string;
   configUrl: string;

@@ -13,7 +13,7 @@ const BEAT_EVERY_MS = 10_000;
 /** Answers in one frame. */
 const MAX_TOGETHER = 100;
 
-export interface BatchWorkers {
+interface BatchWorkers {
   readonly close: () => void;
 }
 

@@ -15,7 +15,7 @@ export interface Target {
 
 export type Count = (outcome: string) => void;
 
-export interface Attack {
+interface Attack {
   /** The role of the key that attacks. */
   readonly role: "client" | "worker" | "standard";
   readonly clients: number;

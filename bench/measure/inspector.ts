@@ -10,7 +10,7 @@ interface ProfileNode {
   children?: number[];
 }
 
-export interface CpuProfile {
+interface CpuProfile {
   nodes: ProfileNode[];
   samples: number[];
   timeDeltas: number[];

@@ -13,7 +13,7 @@ export interface LibraryRun {
   measureMs: number;
 }
 
-export interface Library {
+interface Library {
   create: (count: number) => Promise<unknown>;
   /** Jobs that are stored as completed. */
   done: () => number;

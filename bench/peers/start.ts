@@ -28,9 +28,9 @@ export interface Program {
   cwd?: string;
 }
 
-export type PeerName = "BullMQ" | "pg-boss";
+type PeerName = "BullMQ" | "pg-boss";
 
-export interface Peers {
+interface Peers {
   running: Peer[];
   missing: { name: PeerName; why: string }[];
   stop: () => Promise<void>;

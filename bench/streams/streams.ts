@@ -55,7 +55,7 @@ export const openStream = (url: string, authorization: string, { words, everyMs 
   return { begun: begun.promise, heard: heard.promise, chunks: () => chunks, leave: () => asking.destroy() };
 };
 
-export interface ChunkCost {
+interface ChunkCost {
   /** CPU of all processes, µs. */
   readonly cost: number;
   /** The same without the worker's. */

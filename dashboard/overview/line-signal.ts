@@ -3,7 +3,7 @@
 
 import { count, plural, shortened, usd } from "../format.ts";
 
-export type SignalAspect = "stop" | "caution" | "clear";
+type SignalAspect = "stop" | "caution" | "clear";
 
 export interface LineFacts {
   readonly nowAt: number;

@@ -15,7 +15,7 @@ export interface StoredConfig {
   readonly etag: string | null;
 }
 
-export interface Draft {
+interface Draft {
   readonly text: string;
   /** What it changes: a version that was saved since is not overwritten with it. */
   readonly over: StoredConfig;

@@ -25,7 +25,7 @@ const FIGURES_OF_USERS = [
 type Figure = (typeof FIGURES)[number][0];
 type FigureOfUsers = (typeof FIGURES_OF_USERS)[number][0];
 
-export type Limits = Readonly<Record<Figure, string>> & {
+type Limits = Readonly<Record<Figure, string>> & {
   readonly perUser: Readonly<Record<FigureOfUsers, string>>;
   readonly models: string;
   /** Not in the form; it stays as it is. */

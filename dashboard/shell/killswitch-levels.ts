@@ -1,6 +1,6 @@
 // What each level of the killswitch does. Each includes the ones before.
 
-export interface Level {
+interface Level {
   readonly level: number;
   readonly name: string;
   readonly effect: string;

@@ -10,7 +10,7 @@ import type { KillswitchResource } from "../../contract/killswitch.ts";
 import type { ActivityMinute, LiveJob, LiveMessage, LiveSchedule, ProviderFleet } from "../../contract/live.ts";
 
 export type JobStatus = LiveJob["status"];
-export type Counts = Partial<Record<JobStatus, number>>;
+type Counts = Partial<Record<JobStatus, number>>;
 
 const MAX_KEPT_JOBS = 400;
 const MAX_KEPT_TASKS = 200;

@@ -18,7 +18,7 @@ export interface Beyond {
   readonly total: number;
 }
 
-export interface JobListPlace {
+interface JobListPlace {
   /** The list's own address, behind the page's. */
   readonly address: string;
   readonly ids: readonly string[];

@@ -6,7 +6,7 @@ import { hintText, isHintOver, readHint } from "./session-hint.ts";
 /** A page whose code does not come lets it go. */
 const MOST_HEARD = 100;
 
-export interface FirstSocket {
+interface FirstSocket {
   readonly socket: WebSocket;
   /** What it received before it was taken, and when. */
   readonly heard: { readonly text: string; readonly at: number }[];

@@ -8,7 +8,7 @@ const AT_A_TIME = 8;
 
 export type FleetFilter = Partial<Pick<WorkerListQuery, "q" | "state" | "provider" | "tag">>;
 
-export interface Outcome {
+interface Outcome {
   readonly done: number;
   readonly refused: readonly { instance: string; message: string }[];
 }

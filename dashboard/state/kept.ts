@@ -10,7 +10,7 @@ const read = (name: string): unknown => {
   return found !== null && /^[[{]/.test(found) ? parseJson(found) : found;
 };
 
-export interface Kept<Value> {
+interface Kept<Value> {
   readonly chosen: Signal<Value>;
   readonly choose: (next: Value) => void;
 }

@@ -9,7 +9,7 @@ import { apply, clearBoard, learning, workers } from "./board.ts";
 import { now, serverNow, setServerTime } from "./clock.ts";
 import { openLive, takeFirstSocket } from "./first-socket.ts";
 
-export type Connection = "connecting" | "live" | "lost";
+type Connection = "connecting" | "live" | "lost";
 
 export const connection = signal<Connection>("connecting");
 /** Grows with each reconnection, so that failed reads are repeated. */

@@ -5,7 +5,7 @@ import { printableLines } from "../../contract/text/printable.ts";
 import { withLocalTimes } from "../format.ts";
 import { session, whenUserChanges } from "./session.ts";
 
-export interface Notice {
+interface Notice {
   readonly id: number;
   readonly tone: "done" | "failed";
   readonly text: string;

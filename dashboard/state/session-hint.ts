@@ -5,7 +5,7 @@ const KEPT_AS = "signalbox.signed-in";
 const OUT = "out";
 
 /** `out`: the user signed out. `none`: never signed in, or the session ended. */
-export type Hint = "in" | "out" | "none";
+type Hint = "in" | "out" | "none";
 
 const say = (kept: string | null): void => {
   try {

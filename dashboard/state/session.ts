@@ -7,7 +7,7 @@ import { ApiProblem } from "../../contract/client/problem.ts";
 import { api, whenUnlike } from "../api.ts";
 import { hintEndsAt, readHint, sayHint, whenAnotherTabSays } from "./session-hint.ts";
 
-export type Session = SessionAnswer | null;
+type Session = SessionAnswer | null;
 
 /** undefined: not known yet; null: not signed in. */
 export const session = signal<Session | undefined>(undefined);

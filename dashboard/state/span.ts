@@ -3,7 +3,7 @@
 import { ROLLING_PERIODS, type RollingPeriod } from "../../contract/words/values.ts";
 import { isOneOf, kept } from "./kept.ts";
 
-export type Span = RollingPeriod;
+type Span = RollingPeriod;
 
 const NAMES: Readonly<Record<Span, string>> = { "1h": "hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days" };
 const ALL = Object.keys(NAMES) as Span[];

@@ -28,7 +28,7 @@ export const RANGES = {
   "7d": { says: "last 7 days", spanAt: last(10_080) },
 } as const satisfies Record<string, { says: string; spanAt: (nowAt: number) => Span }>;
 
-export type RangeName = keyof typeof RANGES;
+type RangeName = keyof typeof RANGES;
 
 export const isRange = (name: string | null): name is RangeName => name !== null && Object.hasOwn(RANGES, name);
 

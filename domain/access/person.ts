@@ -32,7 +32,7 @@ export const personText = ({ name, email }: Pick<Person, "name" | "email">): str
   email === null || email === name ? name : `${name} <${email}>`;
 
 /** What the provider said of a person who has a role. */
-export interface SeenPerson {
+interface SeenPerson {
   readonly issuer: string;
   readonly subject: string;
   readonly name: string;

@@ -32,7 +32,7 @@ const FAULT_CODES = [
   "line_too_large",
   "empty_file",
 ] as const;
-export type FaultCode = (typeof FAULT_CODES)[number];
+type FaultCode = (typeof FAULT_CODES)[number];
 
 export interface Fault {
   readonly code: FaultCode;

@@ -196,7 +196,7 @@ export const noteFed = (batch: BatchRecord, name: string, count: number, cursor:
 });
 
 /** How a line's job ended. */
-export interface LineEnd {
+interface LineEnd {
   /** As the line names it. */
   readonly model: string;
   readonly outcome: FinalStatus;

@@ -55,7 +55,7 @@ export type ListedModel = CatalogModel & { price?: ModelPrice };
 const MODEL_ID_MAX_CHARACTERS = 128;
 const MODEL_NAME_MAX_CHARACTERS = 256;
 
-export type RowsReading = { ok: true; rows: readonly unknown[] } | { ok: false; reason: string };
+type RowsReading = { ok: true; rows: readonly unknown[] } | { ok: false; reason: string };
 
 /** The rows of one page. An array or null at the path is a list; anything else is a failure. */
 export const readRows = (body: unknown, responsePath: string): RowsReading => {
@@ -78,7 +78,7 @@ const reportedError = (body: unknown): string | null => {
   return hasError || hasErrors ? "the provider answered with an error inside a successful response" : null;
 };
 
-export type PageEnd = { kind: "end" } | { kind: "next"; cursor: string } | { kind: "broken"; reason: string };
+type PageEnd = { kind: "end" } | { kind: "next"; cursor: string } | { kind: "broken"; reason: string };
 
 /** The next page. A list that continues, without pagination configured, is an error, not a short list. */
 export const nextPage = (body: unknown, pagination: ProviderDefinition["pagination"]): PageEnd => {

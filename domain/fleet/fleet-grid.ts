@@ -5,7 +5,7 @@ import type { WorkerView } from "./worker.ts";
 import { isInState, type WorkerState } from "./worker-state.ts";
 
 export const GRID_GROUPS = ["provider", "tag", "region"] as const;
-export type GridGroup = (typeof GRID_GROUPS)[number];
+type GridGroup = (typeof GRID_GROUPS)[number];
 
 /** A worker's region is what follows this in a tag. */
 export const REGION_PREFIX = "region:";

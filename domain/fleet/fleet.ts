@@ -9,7 +9,7 @@ import { successRateOf } from "./outcomes.ts";
 import { pauseOf, type Worker } from "./worker.ts";
 
 /** Whether a worker can get a job at once. */
-export interface Reach {
+interface Reach {
   /** Its socket is open. */
   readonly isConnected: boolean;
   /** One of its claims is waiting. */

@@ -75,7 +75,7 @@ const has = ({ digests }: ModelSet, digest: number): boolean =>
   digests[leadingCount(digests, (one) => one < digest)] === digest;
 
 /** What a worker says about its models. */
-export interface OfferedSets {
+interface OfferedSets {
   readonly models: ModelSet | null;
   readonly runtimeModels: ModelSet | null;
 }

@@ -7,7 +7,7 @@ import type { Hardware, MachineReport, ModelAction } from "./machine.ts";
 import type { ModelTask } from "./model-task.ts";
 
 /** What the rules ask of a machine's report, which may have 64 KiB. */
-export interface PlaceMachine {
+interface PlaceMachine {
   /** null: it says nothing of its memory. */
   readonly memory: { readonly totalMb: number; readonly freeMb: number; readonly ramMb: number } | null;
   readonly loadedCount: number;

@@ -24,7 +24,7 @@ type FirstField =
   | "expiredLeases";
 
 /** What is stored beside the record. */
-export interface BesideRecord extends OfferedModels {
+interface BesideRecord extends OfferedModels {
   readonly machine: MachineReport | null;
 }
 

@@ -45,7 +45,7 @@ export interface PresenceReport extends Offer, OfferedModels {
   readonly jobs: readonly string[] | null;
 }
 
-export type Busy = "full" | "own";
+type Busy = "full" | "own";
 
 export const busyOf = ({ isBusy = false }: PresenceReport, isFull: boolean): Busy | null => {
   if (!isBusy) return null;

@@ -2,7 +2,7 @@
 // `last` holds until the next slot begins, so a slot without an event needs no row.
 
 /** How many at once: the most in the slot, and as it ended. */
-export interface Level {
+interface Level {
   peak: number;
   last: number;
 }

@@ -3,7 +3,7 @@
 
 import { OTHER } from "./latency.ts";
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** `suffix` of a histogram: `_bucket`, `_sum`, `_count`. */
 export type MetricSample = readonly [suffix: string, labels: Labels, value: number];

@@ -20,7 +20,7 @@ export interface Worked {
   readonly runs: Spread;
 }
 
-export interface Served extends Worked {
+interface Served extends Worked {
   readonly provider: string | null;
   readonly model: string | null;
 }

@@ -70,7 +70,7 @@ export interface WaitingFlow {
 }
 
 /** How many more flows may be remembered for their debts; shared by all orders of a tenant. */
-export interface Debts {
+interface Debts {
   left: number;
 }
 

@@ -48,7 +48,7 @@ export type Delay = "run_at" | "retry" | "rate_limit" | "release";
 export type Settlement = "completed" | "failed" | "released";
 
 /** Who created a job, besides its `keyId`. */
-export interface Creator {
+interface Creator {
   readonly name: string;
   readonly personId: string | null;
 }

@@ -12,7 +12,7 @@ const FIRST_MONDAY_AT = 4 * DAY_MS;
 export type Period = (typeof PERIODS)[number];
 
 /** The instants [fromAt, toAt). */
-export interface PeriodBounds {
+interface PeriodBounds {
   readonly fromAt: number;
   readonly toAt: number;
 }

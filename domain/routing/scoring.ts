@@ -60,7 +60,7 @@ export const weightsOf = (asked: ScoringRequest, configured: Weights): PartWeigh
   return made;
 };
 
-export interface ScoringRequest {
+interface ScoringRequest {
   readonly model: string | null;
   readonly tags: readonly string[];
   readonly tier: Tier | null;
@@ -68,7 +68,7 @@ export interface ScoringRequest {
   readonly session?: { readonly worker: string | null } | undefined;
 }
 
-export interface ScoringFacts extends PresenceFacts {
+interface ScoringFacts extends PresenceFacts {
   /** Blended price in nano-dollars per million tokens; null if unknown. */
   readonly priceOf: (provider: string, model: string | null) => number | null;
 }

@@ -13,7 +13,7 @@ interface RankFacts {
 
 type Rank = (member: Member, facts: RankFacts) => number;
 
-export interface StrategyRule {
+interface StrategyRule {
   /** Compared before the score, greater is better; null: the score alone decides. */
   readonly rank: Rank | null;
   /** Jobs that name no provider go down `routing.chain`: nobody outside it gets any, and a failure goes on to the next. */

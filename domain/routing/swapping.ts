@@ -30,7 +30,7 @@ export interface SwapRules {
   readonly waiting: () => ReadonlyMap<string, WaitingModel>;
 }
 
-export interface SwapAsked {
+interface SwapAsked {
   readonly model: string | null;
   readonly urgency?: Priority | undefined;
   readonly waitingSinceAt?: number | undefined;

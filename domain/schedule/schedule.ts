@@ -55,7 +55,7 @@ export type RunPlan = {
   | { readonly outcome: "skipped"; readonly reason: string }
 );
 
-export interface RunCircumstances {
+interface RunCircumstances {
   /** Whether the schedule's last job is not final yet. */
   readonly openJob: boolean;
   readonly killswitchLevel: number;

@@ -14,7 +14,7 @@ export type Timing =
   | ({ readonly kind: "cron" } & CronTiming)
   | { readonly kind: "interval"; readonly intervalMs: number; readonly anchorAt: number };
 
-export interface DueRuns {
+interface DueRuns {
   /** The latest due time that has passed, which runs. */
   readonly scheduledFor: number;
   /** How many earlier due times passed and will never run. */

@@ -47,7 +47,7 @@ export interface Actor {
   readonly name: string;
 }
 
-export interface ActorIds {
+interface ActorIds {
   readonly keyId: string | null;
   readonly personId?: string | null | undefined;
 }

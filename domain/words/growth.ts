@@ -8,7 +8,7 @@ import type { RefusalCode } from "./refusal.ts";
 type Grower = "request" | "key" | "person" | "worker" | "reader" | "webhook" | "provider" | "operator";
 
 /** What happens where one more would exceed the bound. */
-export type AtTheBound =
+type AtTheBound =
   /** It is refused, and nothing changes. */
   | { readonly refuses: RefusalCode }
   /** Its socket is closed with this code. */

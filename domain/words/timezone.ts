@@ -8,7 +8,7 @@ const MAX_NAME_LENGTH = 64;
 const MAX_CACHED_FORMATTERS = 256;
 
 /** A piece [startAt, endAt) of at most a day with a constant offset from UTC. */
-export interface Piece {
+interface Piece {
   readonly startAt: number;
   readonly endAt: number;
   readonly offsetMs: number;

@@ -17,7 +17,7 @@ export interface GroupedCall {
 /** The outcome of a method's call; `thrown` is the platform's error or a bug, never a refusal. */
 export type Outcome = { readonly value: unknown } | { readonly thrown: Thrown };
 
-export interface Thrown {
+interface Thrown {
   readonly message: string;
   readonly retryable?: boolean;
   readonly overloaded?: boolean;

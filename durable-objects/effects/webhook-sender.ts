@@ -9,7 +9,7 @@ import type { Outgoing } from "../turn/announcement.ts";
 const TIMEOUT_MS = 15_000;
 const MS_A_SECOND = 1_000;
 
-export interface SenderTools {
+interface SenderTools {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   readonly now: () => number;
   readonly settle: (id: string, outcome: AttemptOutcome) => Promise<void>;

@@ -31,7 +31,7 @@ export type Learned =
   | { readonly is: "refused"; readonly faults: readonly Fault[] }
   | { readonly is: "ready"; readonly models: readonly { readonly name: string; readonly total: number }[] };
 
-export interface ViewSizes {
+interface ViewSizes {
   readonly output: number;
   readonly errors: number;
 }

@@ -40,7 +40,7 @@ const ORIGIN = "https://file/";
 export const writeUrl = ({ id, segment, maxBytes, maxTotalBytes, expiresAt }: WriteRequest): string =>
   `${ORIGIN}?${new URLSearchParams({ id, segment, max: String(maxBytes), total: String(maxTotalBytes), until: String(expiresAt) })}`;
 
-export type ReadRequest = Pick<FileRequest, "id" | "from" | "to" | "view">;
+type ReadRequest = Pick<FileRequest, "id" | "from" | "to" | "view">;
 
 export const readUrl = ({ id, from, to, view }: ReadRequest): string =>
   `${ORIGIN}?${new URLSearchParams({ id, from: String(from), to: String(to), ...view })}`;

@@ -8,7 +8,7 @@ import { base64Url } from "../../contract/text/base64.ts";
 import { isSameDigest } from "../../domain/access/key.ts";
 import type { Jurisdiction } from "../object-name.ts";
 
-export interface Link {
+interface Link {
   readonly tenant: string;
   readonly jurisdiction: Jurisdiction | null;
   readonly fileId: string;

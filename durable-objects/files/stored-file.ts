@@ -25,7 +25,7 @@ const [LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x0a, 0x0d, 0x20];
 const NO_BODY = new Uint8Array(new TextEncoder().encode("null"));
 
 /** A batch's two files when it is closed. */
-export interface ClosedBatch {
+interface ClosedBatch {
   readonly out: Pick<StoredBytes, "bytes" | "sha256">;
   readonly err: Pick<StoredBytes, "bytes" | "sha256">;
 }
@@ -37,7 +37,7 @@ export interface FilesHome {
 }
 
 /** The file with a batch's lines. */
-export interface BatchInput extends FilesHome {
+interface BatchInput extends FilesHome {
   readonly fileId: string;
 }
 

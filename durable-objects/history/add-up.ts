@@ -16,7 +16,7 @@ type Added = number[];
 type Sums<Of> = Map<string, readonly [of: Of, added: Added]>;
 
 /** The rows of `USUAL_SUMS`, and whose attempts they are. */
-export interface AddedUp {
+interface AddedUp {
   readonly hourSums: readonly Cells[];
   readonly groupSums: readonly Cells[];
   readonly usual: readonly Attempt[];

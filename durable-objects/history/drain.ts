@@ -31,7 +31,7 @@ const ANSWERS_WITHIN_MS = 2_000;
 /** During a run the alarm checks again after this time. */
 const RUNNING_CHECK_MS = 5_000;
 
-export interface DrainTools {
+interface DrainTools {
   readonly store: Store;
   readonly tenant: string;
   readonly now: () => number;

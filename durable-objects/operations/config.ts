@@ -17,7 +17,7 @@ import { enforceBudget } from "./halts/budget.ts";
 
 export const readConfig = (turn: Turn): Result<StoredConfig, Refusal> => ok(turn.memory.storedConfig);
 
-export interface ConfigChange {
+interface ConfigChange {
   readonly document: ConfigDocument;
   readonly etag: string;
   /** Replace only if the config has one of these tags (`*`: any); null: replace in any case. */

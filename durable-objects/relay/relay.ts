@@ -36,7 +36,7 @@ import type { Cut, StreamLease, StreamOwner, WorkersLease } from "./stream-owner
 import { answerRead, type OpenOutlet } from "./stream-reader.ts";
 import { WorkerStreams } from "./worker-streams.ts";
 
-export interface RelayEnv {
+interface RelayEnv {
   readonly TENANT: DurableObjectNamespace<DurableObject & StreamOwner & RunnerOwner>;
 }
 

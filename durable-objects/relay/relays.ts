@@ -15,14 +15,14 @@ type RelayCalls = Pick<Relay, "cut" | "end" | "endKey" | "endOthers" | "dropBody
 type RelayNews = Pick<Effects, "cuts" | "droppedBodies" | "endedKeys" | "handedOver">;
 
 /** What a relay passed on of an attempt. */
-export interface Said {
+interface Said {
   readonly jobId: string;
   readonly lease: number;
   readonly chars: number;
 }
 
 /** Runners are relays, too. */
-export interface RelayNamespaces extends RelayLayout {
+interface RelayNamespaces extends RelayLayout {
   readonly RELAY: DurableObjectNamespace<Relay>;
   readonly RUNNER: DurableObjectNamespace<Relay>;
 }

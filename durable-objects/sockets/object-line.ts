@@ -26,7 +26,7 @@ export const SOCKETS = "sockets";
 export const NO_ANSWER = 0;
 
 /** `text`: a method's arguments as a JSON array, or a group. */
-export interface LineCall {
+interface LineCall {
   readonly number: number;
   readonly method: string;
   readonly text: string;

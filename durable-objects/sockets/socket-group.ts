@@ -8,7 +8,7 @@ interface SharedText {
   readonly sockets: readonly number[];
 }
 
-export interface SocketClose {
+interface SocketClose {
   readonly socket: number;
   readonly code: number;
   readonly reason: string;

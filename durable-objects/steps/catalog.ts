@@ -66,7 +66,7 @@ export const removedModelsInUse = (turn: Turn): RemovedModels[] =>
     .map(([provider, facts]) => ({ provider, ...whoNames(turn, provider, [...facts.removed.keys()]) }))
     .filter(({ models_in_use }) => models_in_use.length > 0);
 
-export interface RemovedModels {
+interface RemovedModels {
   readonly provider: string;
   readonly models_in_use: string[];
   readonly waiting_jobs: number;

@@ -21,10 +21,10 @@ export interface Idempotency {
 export type Replayable<T> = T & { readonly replayed?: boolean };
 
 /** Each kind of request has keys of its own. */
-export type IdempotencyScope = "create" | "dispatch" | "batch" | "run" | "bulk" | "ask";
+type IdempotencyScope = "create" | "dispatch" | "batch" | "run" | "bulk" | "ask";
 
 /** How an answer is stored, and restored with the repeated request. */
-export interface Kept<T> {
+interface Kept<T> {
   readonly strip: (answer: T) => unknown;
   readonly restore: (stored: T) => T;
 }

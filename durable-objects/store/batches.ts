@@ -7,7 +7,7 @@ import { type Place, placesIn } from "./places.ts";
 import { all, first, put, record, records, type Sql, scalar } from "./sql.ts";
 
 /** The batches that a caller sees, and the place behind which a page begins. */
-export interface BatchPage {
+interface BatchPage {
   readonly ofKey: string | null;
   readonly form: BatchRecord["form"] | null;
   readonly limit: number;

@@ -4,7 +4,7 @@ import { type FileRecord, type FilesHeld, newShelvedId } from "../../domain/file
 import { type Place, placesIn } from "./places.ts";
 import { cells, first, put, record, records, type Sql, scalar } from "./sql.ts";
 
-export interface FilePage {
+interface FilePage {
   readonly purpose: string | null;
   /** Files of this key and of its jobs only. */
   readonly ofKey: string | null;

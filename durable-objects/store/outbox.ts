@@ -79,7 +79,7 @@ export interface OutboxRow {
 }
 
 /** What is read of it at a time. */
-export interface OutboxRoom {
+interface OutboxRoom {
   readonly rows: number;
   readonly chars: number;
   /** Without the rows that are written after this. */

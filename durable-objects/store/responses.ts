@@ -4,7 +4,7 @@ import type { StoredResponse } from "../../domain/front-door/stored-response.ts"
 import { cells, first, record, records, type Sql, scalar } from "./sql.ts";
 
 /** The texts of a turn, as JSON. */
-export interface ResponseTexts {
+interface ResponseTexts {
   /** The request without its input. */
   readonly head: string;
   /** The list of the turn's own items; null if it lies in a file. */

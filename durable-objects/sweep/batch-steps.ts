@@ -264,7 +264,7 @@ const toNewJob = (
   };
 };
 
-export interface WrittenFile {
+interface WrittenFile {
   readonly bytes: number;
   readonly sha256: string;
 }

@@ -275,7 +275,7 @@ const TIMETABLE: readonly Row[] = [
 ];
 
 /** A due row. Each is a turn of its own, so a failing row does not block the others. */
-export type Sweep = Pick<Row, "what" | "run">;
+type Sweep = Pick<Row, "what" | "run">;
 
 /** What is due now, and the earliest instant at which any row is due; null if none ever is. */
 export const readTimetable = (turn: Turn): { due: Sweep[]; nextAt: number | null } => {

@@ -145,7 +145,7 @@ interface LineBackoff {
 }
 
 /** What workers have of batches, and beside them. */
-export interface BatchWork {
+interface BatchWork {
   /** Leased lines, by batch. */
   readonly ofBatch: Map<string, number>;
   /** The same, by worker. */

@@ -13,7 +13,7 @@ const MAX_PER_COMMIT = 256;
 const MAX_VITAL_PER_COMMIT = 192;
 
 /** What runs around the turns of one commit. */
-export interface CommitHooks {
+interface CommitHooks {
   /** After the last turn, still inside the transaction: writes what the turns write together. */
   readonly close: () => void;
   /** After the commit: sends the effects. */

@@ -26,7 +26,7 @@ export interface JobTools {
   readonly waiters: Waiters;
 }
 
-export interface WatchRequest {
+interface WatchRequest {
   readonly id: string;
   readonly seen: { readonly status: JobStatus; readonly lease: number } | null;
 }

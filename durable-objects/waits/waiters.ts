@@ -3,7 +3,7 @@
 
 import { Heap, type Heaped } from "../../domain/job/heap.ts";
 
-export interface Waiter {
+interface Waiter {
   /** Resolves when the key is notified, or at the time; that is asked again when it has come, because it may move. */
   readonly woken: (untilAt: () => number) => Promise<void>;
   readonly cancel: () => void;

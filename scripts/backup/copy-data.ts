@@ -17,7 +17,7 @@ interface Snapshot {
   readonly database: DatabaseSync;
 }
 
-export interface Copied {
+interface Copied {
   /** Paths relative to the data folder. */
   readonly files: readonly string[];
   readonly wasRunning: boolean;

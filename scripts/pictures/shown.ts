@@ -2,7 +2,7 @@
 
 export const THEMES = ["light", "dark"] as const;
 
-export interface Shown {
+interface Shown {
   readonly name: string;
   /** The page's address behind `#/`; `*` stands for the job whose story is shown. */
   readonly place: string;

@@ -7,7 +7,7 @@ export interface TarFile {
   readonly isExecutable: boolean;
 }
 
-export interface TarEntry {
+interface TarEntry {
   readonly name: string;
   readonly size: number;
   readonly mode: number;

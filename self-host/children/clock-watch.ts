@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 1_000;
 /** A time that stands still for less harms nobody, and a process that ends breaks the streams of its tenants. */
 const HEEDED_MS = 10_000;
 
-export interface ClockWatch {
+interface ClockWatch {
   readonly stop: () => void;
 }
 

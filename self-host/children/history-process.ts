@@ -7,7 +7,7 @@ import { type HistorySockets, historyConfig } from "../config/serving-config.ts"
 import type { DataDir } from "../data/data-dir.ts";
 import { type ChildServer, startChildServer } from "./child-server.ts";
 
-export interface HistoryProcess {
+interface HistoryProcess {
   readonly child: ChildServer;
   readonly sockets: HistorySockets;
 }

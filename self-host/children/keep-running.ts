@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { log } from "../../log/log.ts";
 import { describeExit, type Exit, type Supervised } from "./supervised.ts";
 
-export interface Pace {
+interface Pace {
   readonly firstMs: number;
   readonly maxMs: number;
   /** A child that lived this long had started well: its next death counts as the first. */

@@ -14,7 +14,7 @@ import { supervise } from "./supervised.ts";
 const PACE = { firstMs: 1_000, maxMs: 30_000, healthyAfterMs: 60_000 };
 const STOP_GRACE_MS = 10_000;
 
-export interface LocalWorker {
+interface LocalWorker {
   /** Lets the worker give back its jobs, for up to ten seconds. */
   stop: () => Promise<void>;
 }

@@ -26,7 +26,7 @@ const STORAGE_KEY = {
 /** For the objects, and for the edge before them (`durable-objects/object-name.ts`). */
 export const LAYOUT = { SHARED_RELAYS: "1" };
 
-export interface Serving {
+interface Serving {
   project: Project;
   /** Folders of the objects and crons of this process. */
   storage: { objects: string; crons: string };

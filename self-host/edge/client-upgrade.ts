@@ -57,7 +57,7 @@ const forViewers = webSockets(MAX_VIEWER_BYTES, { zlibDeflateOptions: { level: 3
 const forWorkers = webSockets(MAX_FRAME_BYTES * MAX_BYTES_A_CHAR, false);
 
 /** What counts a socket's frames: those that this process holds, and how many come. */
-export interface FrameCounts {
+interface FrameCounts {
   readonly hold: (reading: Reading) => SocketFrames;
   readonly pace: () => FramePace;
 }

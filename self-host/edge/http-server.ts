@@ -48,7 +48,7 @@ const CHECK_EVERY_MS = 5_000;
  */
 const BEGUN_A_TURN = { alone: 32, besideOthers: 8 };
 
-export type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
+type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
 
 /** What the parser refuses, by Node's error code. */
 const PARSER_REFUSALS: Record<string, Refusal> = {

@@ -23,7 +23,7 @@ interface PendingCall {
   readonly reject: (error: Error) => void;
 }
 
-export interface LineOpening {
+interface LineOpening {
   readonly socketPath: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

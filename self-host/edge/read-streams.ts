@@ -34,7 +34,7 @@ interface StreamLine {
 }
 
 /** The answer to a read. */
-export interface ReadAnswer {
+interface ReadAnswer {
   readonly status: number;
   readonly body: ReadableStream<Uint8Array>;
 }

@@ -23,14 +23,14 @@ export interface Shared {
 }
 
 /** Where the processes' sockets are, and those of what they reach. */
-export interface SocketPlaces {
+interface SocketPlaces {
   readonly folder: string;
   readonly history: HistorySockets;
   /** Null: there is no archive. */
   readonly archive: string | null;
 }
 
-export interface TenantProcess {
+interface TenantProcess {
   readonly child: ChildServer;
   /** Where it answers requests as the app does. */
   readonly edgeSocket: string;

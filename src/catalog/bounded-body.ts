@@ -3,7 +3,7 @@
 
 import { whenAborted } from "./when-aborted.ts";
 
-export type BodyReading = { ok: true; text: string; byteCount: number } | { ok: false; reason: string };
+type BodyReading = { ok: true; text: string; byteCount: number } | { ok: false; reason: string };
 
 export const readBody = async (response: Response, maxBytes: number, signal: AbortSignal): Promise<BodyReading> => {
   const reader = response.body?.getReader();

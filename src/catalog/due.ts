@@ -21,7 +21,7 @@ export const DUE_BEGIN_WITHIN_MS = 45_000;
 /** How long a halted tenant's subscriptions are postponed. */
 export const HALTED_FOR_MS = 5 * 60_000;
 
-export interface DueTools extends SyncTools {
+interface DueTools extends SyncTools {
   /** False leaves the tenant's subscriptions to another process. */
   readonly isOurs?: (tenant: string) => boolean;
   /** False postpones the tenant's subscriptions (killswitch level 4, or it is moving). */
@@ -34,7 +34,7 @@ export interface DueTools extends SyncTools {
   readonly concurrency?: number;
 }
 
-export interface DueReport {
+interface DueReport {
   readonly synced: number;
   readonly changed: number;
   readonly failed: number;

@@ -18,7 +18,7 @@ export interface CatalogBindings {
 }
 
 /** A tenant's own key of a provider, as it is stored; null if it has none. */
-export type SealedKeyOf = (tenant: string, provider: string) => Promise<string | null>;
+type SealedKeyOf = (tenant: string, provider: string) => Promise<string | null>;
 
 export const openCatalog = (
   env: CatalogBindings,

@@ -6,7 +6,7 @@ import { modelsOfProvider } from "./snapshot.ts";
 type ReportedModel = Pick<ListedModel, "id"> & { readonly price: ListedModel["price"] | undefined };
 
 /** `models: null` if nothing follows the provider any more. */
-export interface ProviderReport {
+interface ProviderReport {
   readonly provider: string;
   readonly models: readonly ReportedModel[] | null;
 }

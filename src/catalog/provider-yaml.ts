@@ -6,9 +6,9 @@ import { providerSchema } from "./provider-schema.ts";
 
 const PROVIDER_FILE_MAX_CHARACTERS = 64 * 1024;
 
-export type FileProblem = { file: string; line: number; key: string; message: string };
+type FileProblem = { file: string; line: number; key: string; message: string };
 
-export type ProviderReading = { ok: true; provider: ProviderDefinition } | { ok: false; problems: FileProblem[] };
+type ProviderReading = { ok: true; provider: ProviderDefinition } | { ok: false; problems: FileProblem[] };
 
 export const parseProvider = (file: string, text: string): ProviderReading => {
   const at = (line: number, key: string, message: string): FileProblem => ({ file, line, key, message });

@@ -10,7 +10,7 @@ import { describeProblem, parseProvider } from "./provider-yaml.ts";
 export type ProviderSet = ReadonlyMap<string, ProviderDefinition>;
 
 /** The files that are valid, and what is wrong with the others by file, line and key. */
-export interface FolderReading {
+interface FolderReading {
   readonly providers: readonly ProviderDefinition[];
   readonly problems: readonly string[];
 }

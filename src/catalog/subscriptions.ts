@@ -18,7 +18,7 @@ export interface NewSubscription {
   readonly models_sync_schedule?: string | null | undefined;
   readonly models_sync_url?: string | null | undefined;
 }
-export type SubscriptionPatch = Omit<NewSubscription, "provider">;
+type SubscriptionPatch = Omit<NewSubscription, "provider">;
 type Invalid = RefusalOf<"invalid_request">;
 type Exists = RefusalOf<"subscription_exists">;
 type NotFound = RefusalOf<"not_found">;

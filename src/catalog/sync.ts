@@ -25,7 +25,7 @@ export interface SyncTools extends CatalogTools {
   readonly budget?: ListBudget;
 }
 
-export type SyncRefusal = RefusalOf<"not_found"> | RefusalOf<"sync_in_progress"> | RefusalOf<"provider_failed">;
+type SyncRefusal = RefusalOf<"not_found"> | RefusalOf<"sync_in_progress"> | RefusalOf<"provider_failed">;
 
 /** `mustBeDue`: in the cron pass. A sync that a person asks for runs unless another one does. */
 export const syncSubscription = async (

@@ -2,7 +2,7 @@
 // body streams. Always listen on the original signal, never on request.signal: Node refers to that one weakly, so a
 // wait that depends on it alone may be garbage collected and never end.
 
-export type Deadline = { signal: AbortSignal; clear: () => void };
+type Deadline = { signal: AbortSignal; clear: () => void };
 
 /** AbortSignal.timeout that can be cleared: it then keeps nothing alive. */
 export const deadline = (ms: number): Deadline => {
@@ -11,7 +11,7 @@ export const deadline = (ms: number): Deadline => {
   return { signal: controller.signal, clear: () => clearTimeout(timer) };
 };
 
-export type Abort = { promise: Promise<"aborted">; forget: () => void };
+type Abort = { promise: Promise<"aborted">; forget: () => void };
 
 export const whenAborted = (signal: AbortSignal): Abort => {
   let forget = () => {};

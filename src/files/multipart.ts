@@ -13,7 +13,7 @@ const NEAR_BYTES = 64;
 /** More than a part's headers and a boundary have, which are held until they are whole. */
 const BUFFER_BYTES = 256 * 1024;
 
-export interface Part {
+interface Part {
   readonly name: string;
   /** null: a field, not a file. */
   readonly filename: string | null;

@@ -3,7 +3,7 @@
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 
-export interface Range {
+interface Range {
   readonly from: number;
   /** Without the end. */
   readonly to: number;

@@ -96,7 +96,7 @@ export const readInputItems = async (c: AppContext, token: TokenFacts, id: strin
 };
 
 /** A request's body with its chain, and the turn that it will be; null if its answer is not to be stored. */
-export interface ChainedBody {
+interface ChainedBody {
   readonly read: DoorBody;
   readonly response: NewResponse | null;
   /** Why it has no chain: only a repetition is answered. */

@@ -8,7 +8,7 @@ import { statusWord } from "./lists/conditions.ts";
 import { countOf, type Lead, leadOf, type Selected, selectionOf } from "./lists/selection.ts";
 import { readHistory } from "./store.ts";
 
-export interface BulkSelection {
+interface BulkSelection {
   readonly matched: number;
   /** How many of them the action may change, as far as history tells. */
   readonly changeable: number;

@@ -12,7 +12,7 @@ import { readHistory } from "./store.ts";
 const MAX_EVENTS = 10_000;
 
 /** A row with all of its texts. */
-export interface WholeJobRow extends ArchivedRow, TextsRow {
+interface WholeJobRow extends ArchivedRow, TextsRow {
   readonly is_without_texts: number;
 }
 

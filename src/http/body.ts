@@ -26,7 +26,7 @@ const declaredLength = (request: Request): string | null => request.headers.get(
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /** What a body may be, and who is asked before much of it is read. */
-export interface BodyTerms {
+interface BodyTerms {
   readonly limitBytes: number;
   readonly deadlineMs?: number | undefined;
   /** Throws a refusal; called once, before more than `FREE_BODY_BYTES` are read. */

@@ -121,7 +121,7 @@ export const randomSecret = (): { id: string; secret: string } => {
   return { id: randomChars(ID_CHARS), secret: base64(bytes) };
 };
 
-export interface Minted {
+interface Minted {
   readonly id: string;
   readonly token: string;
   readonly hash: string;

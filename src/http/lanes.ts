@@ -5,7 +5,7 @@ import type { Lane } from "../home.ts";
 /** From this size on a body costs as much as a list. */
 const HEAVY_BYTES = 64 * 1024;
 
-export interface LaneFacts {
+interface LaneFacts {
   readonly lane: Lane | undefined;
   readonly bodyBytes: number;
   readonly isWaiting: boolean;

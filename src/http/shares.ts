@@ -8,7 +8,7 @@ import { err, ok, type Result } from "../../domain/words/result.ts";
 import { MIB } from "../../domain/words/size.ts";
 import type { Lane } from "../home.ts";
 
-export interface Bound {
+interface Bound {
   readonly requests: number;
   /** Bytes of bodies, as declared, or the most that the endpoint takes. */
   readonly bytes: number;

@@ -36,7 +36,7 @@ const streaming = (backend: Backend, way: ProviderWay): Backend => {
   };
 };
 
-export interface ProviderRuntime {
+interface ProviderRuntime {
   readonly runtime: Runtime;
   readonly way: ProviderWay;
 }

@@ -9,7 +9,7 @@ import type { Env } from "../env.ts";
 
 export const providerNamed = (env: Env, name: string): ProviderDefinition | undefined => providersOf(env).get(name);
 
-export interface TenantKeys {
+interface TenantKeys {
   readonly connector: VaultConnector;
   /** Why there is no key for a reference; null if there is one. */
   readonly missing: (ref: string) => Promise<string | null>;

@@ -12,7 +12,7 @@ import { completeResponse } from "../http/headers.ts";
 const STYLE =
   "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}td,th{text-align:left;padding:.25rem 1rem .25rem 0;vertical-align:top;overflow-wrap:anywhere}h2{font-size:1rem}";
 
-export interface Page {
+interface Page {
   readonly status: number;
   readonly title: string;
   readonly text: string;

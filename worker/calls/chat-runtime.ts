@@ -23,7 +23,7 @@ import { BROKEN_OFF } from "./stream-reader.ts";
 
 const MAX_NAMED_MODELS = 5;
 
-export type ChatRuntimeOptions = {
+type ChatRuntimeOptions = {
   backend: Backend;
   /** The runtime's own list; null for hosted providers, whose lists do not match what can be called. */
   models: ModelList | null;

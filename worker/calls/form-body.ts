@@ -13,7 +13,7 @@ export type FormBody = {
 };
 
 /** Opens a file of the job. */
-export type OpenFile = (file: LeasedFile) => Promise<AsyncIterable<Uint8Array>>;
+type OpenFile = (file: LeasedFile) => Promise<AsyncIterable<Uint8Array>>;
 
 type FormPart = { head: Uint8Array; content: Uint8Array | LeasedFile };
 

@@ -12,7 +12,7 @@ import { hidingSecret } from "./hide-secret.ts";
 import { requestFailure } from "./request-failure.ts";
 import { failed } from "./runtime.ts";
 
-export type OpenAiBackendOptions = {
+type OpenAiBackendOptions = {
   way: Way;
   name: string;
   /** The URL up to where `/chat/completions` begins. */

@@ -116,7 +116,7 @@ export const probedOutcome = async ({ probe }: Pick<Runtime, "probe">): Promise<
   return failed({ code: "runtime_unavailable", message: unavailable, retryable: true });
 };
 
-export type FailedOutcome = Extract<Outcome, { ok: false }>;
+type FailedOutcome = Extract<Outcome, { ok: false }>;
 
 /** More than may be kept of any job, or is kept of this one. */
 export const resultTooLarge = (limitBytes: number = MAX_LARGE_RESULT_BYTES): JobFailure => {

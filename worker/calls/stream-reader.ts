@@ -17,7 +17,7 @@ const MAX_BESIDE_CHARS = MAX_LARGE_RESULT_BYTES;
 const CHARS_AN_EVENT = 64;
 const CHARS_BESIDE_ONE = 256;
 
-export type Reading = {
+type Reading = {
   dialect: Dialect;
   maxResultBytes?: number | undefined;
   isPassedOn?: boolean | undefined;

@@ -18,7 +18,7 @@ import {
   resultTooLarge,
 } from "./runtime.ts";
 
-export type Reader = {
+type Reader = {
   dialect: Dialect;
   way: { maxResultBytes?: number };
   /** The failure for an error in the answer, worded for the caller. */

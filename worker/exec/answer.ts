@@ -13,7 +13,7 @@ import type { Instruction } from "./instruction.ts";
 /** An event of a stream, which must fit into a part of the data line when all of it is escaped. */
 const MAX_EVENT_CHARS = 64 * 1024;
 
-export type AnswerOptions = {
+type AnswerOptions = {
   task: JobTask;
   options: RunOptions;
   files: JobFiles;

@@ -14,7 +14,7 @@ const DRAIN_MS = 500;
 
 export type Ended = { code: number | null; signal: NodeJS.Signals | null };
 
-export type GroupOptions = {
+type GroupOptions = {
   command: Command;
   folder: string;
   env: Record<string, string>;

@@ -1,7 +1,7 @@
 // Splits a command into its words, once, as a person expects it of a shell: quotes group, a backslash protects a space,
 // a quote or a backslash. Nothing is expanded: no variables, no patterns, no substitution.
 
-export type SplitResult = { ok: true; words: string[] } | { ok: false; problem: string };
+type SplitResult = { ok: true; words: string[] } | { ok: false; problem: string };
 
 const SPACE = /\s/;
 /** A backslash before anything else is itself, so that paths of Windows stay whole. */

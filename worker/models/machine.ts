@@ -10,7 +10,7 @@ const LOOK_TIMEOUT_MS = 10_000;
 /** Memory in use is told again when it changed by such a share of the card. */
 const MEMORY_STEPS = 20;
 
-export type MachineOptions = {
+type MachineOptions = {
   /** Null: nothing is known of the runtime's models. */
   manager: ModelManager | null;
   /** The machine's owner allows model tasks. */

@@ -16,7 +16,7 @@ const BYTES_A_GB = 1_000_000_000;
 
 type Done = Extract<WorkerMessage, { type: "model.done" }>;
 
-export type ModelTasksOptions = {
+type ModelTasksOptions = {
   /** Null: this machine's owner allows none. */
   manager: ModelManager | null;
   maxModelGb: number | null;

@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   vllm: { open: vllmModels },
 };
 
-export type ManagedRuntime = { name: string; address: string | null };
+type ManagedRuntime = { name: string; address: string | null };
 
 /** Null: nothing is known of this kind's models. */
 export const openManager = (

@@ -12,9 +12,9 @@ const NOT_FOUND = 404;
 /** Of what a runtime tells while it works. */
 const MAX_LINE_CHARS = 1024 * 1024;
 
-export type RuntimeApiOptions = { origin: string; key: string | null };
+type RuntimeApiOptions = { origin: string; key: string | null };
 
-export type RuntimeCall = { method?: string; body?: unknown; signal: AbortSignal };
+type RuntimeCall = { method?: string; body?: unknown; signal: AbortSignal };
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

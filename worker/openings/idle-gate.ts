@@ -18,7 +18,7 @@ export const parseIdleRule = (text: string): IdleRule | null => {
   return { belowPercent, forMs: Number(count) * (UNITS[unit.toLowerCase()] ?? 0) };
 };
 
-export type IdleGateOptions = {
+type IdleGateOptions = {
   rule: IdleRule;
   /** Whether the worker's own jobs run. */
   isWorking: () => boolean;

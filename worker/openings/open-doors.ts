@@ -11,7 +11,7 @@ export type OpeningSettings = {
   drainsNow: boolean;
 };
 
-export type Doors = {
+type Doors = {
   gate: Gate;
   /** Begins to measure; called when the gate opens or closes by what was measured. */
   watch: (onChange: () => void) => void;

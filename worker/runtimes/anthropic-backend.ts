@@ -12,7 +12,7 @@ import { failed } from "../calls/runtime.ts";
 import { type ConvertedModel, converted, convertedRequest } from "./converted-chat.ts";
 import { hostedWay, runtimeFetch } from "./runtime-fetch.ts";
 
-export type AnthropicBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
+type AnthropicBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
 
 export const createAnthropicBackend = ({ name, baseUrl, key }: AnthropicBackendOptions): Backend => {
   const chat = (secret: string | null): ConvertedModel => ({

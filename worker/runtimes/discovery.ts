@@ -18,7 +18,7 @@ const KIND_OF_OWNER: Readonly<Record<string, string>> = {
   sglang: "sglang",
 };
 
-export type FoundRuntime = { name: string; url: string };
+type FoundRuntime = { name: string; url: string };
 
 export const discoverRuntime = async (
   origins: readonly { name: string; origin: string }[] = SOUGHT_RUNTIMES.flatMap((name) => {

@@ -8,7 +8,7 @@ import { createOpenAiBackend } from "../calls/openai-backend.ts";
 import { converted } from "./converted-chat.ts";
 import { hostedWay, runtimeFetch } from "./runtime-fetch.ts";
 
-export type GeminiBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
+type GeminiBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
 
 export const createGeminiBackend = ({ name, baseUrl, key }: GeminiBackendOptions): Backend => {
   const surface = createOpenAiBackend({ way: hostedWay, name, baseUrl: `${baseUrl}/openai`, key });

@@ -25,7 +25,7 @@ import {
 } from "./providers.ts";
 import { hostedWay, localWay, runtimeFetch } from "./runtime-fetch.ts";
 
-export type OpenRuntimeOptions = {
+type OpenRuntimeOptions = {
   keys: ProviderKeys;
   /** References for the key, first match wins: the worker's provider, then the runtime's name. */
   keyRefs: readonly string[];

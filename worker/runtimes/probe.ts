@@ -17,7 +17,7 @@ const MAX_PROBE_CHARS = 4096;
 const MAX_REASON_CHARS = 200;
 const NO_RUNTIME = "is no model runtime: it lists no models and has no API";
 
-export type ProbeOptions = {
+type ProbeOptions = {
   address: string;
   /** The other places of an API. */
   places?: ApiPlaces;

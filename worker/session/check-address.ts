@@ -5,7 +5,7 @@ import { reasonOf } from "../calls/error-causes.ts";
 
 const CHECK_TIMEOUT_MS = 10_000;
 
-export type AddressCheck =
+type AddressCheck =
   | { kind: "coordinator" }
   /** May succeed later. */
   | { kind: "unreachable"; reason: string }

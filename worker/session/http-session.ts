@@ -55,7 +55,7 @@ const SENT: {
     jobs.fail(job_id, { ...told, error: HALTED }, options),
 };
 
-export type HttpSessionOptions = HttpLineOptions & { random?: () => number };
+type HttpSessionOptions = HttpLineOptions & { random?: () => number };
 
 /** A server that refuses a WebSocket may not be a coordinator at all. */
 export const openHttpSession = async (options: HttpSessionOptions, host: SessionHost): Promise<Opened> => {

@@ -26,7 +26,7 @@ const fitting = (event: string): string[] =>
 type EventBatch = { jobId: string; lease: number; events: string[]; bytes: number };
 type Ended = { jobId: string; lease: number; text: string; bytes: number };
 
-export type FrameGathererOptions = {
+type FrameGathererOptions = {
   send: (frame: string) => void;
   nowMs?: () => number;
 };

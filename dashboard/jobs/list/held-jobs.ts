@@ -114,7 +114,7 @@ const takeLive = (list: HeldList, live: ReadonlyMap<string, LiveJob>): void => {
   }
 };
 
-export interface HeldJobs {
+interface HeldJobs {
   readonly list: HeldList | null;
   readonly error: Error | null;
   readonly isLoading: boolean;

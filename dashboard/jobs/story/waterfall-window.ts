@@ -53,7 +53,7 @@ const STEPS_MS = [
 ];
 const MOST_STEPS = 5;
 
-export interface Tick {
+interface Tick {
   /** Since the whole began. */
   readonly ms: number;
   /** A fraction of the window's width. */

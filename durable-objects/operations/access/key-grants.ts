@@ -31,7 +31,7 @@ export const grantKey = (
   return ok({ role: person.role });
 };
 
-export interface Redemption {
+interface Redemption {
   readonly grantId: string;
   /** SHA-256 of the program's secret, as the program sent it before. */
   readonly challenge: string;

@@ -91,7 +91,7 @@ export const list = (
   });
 };
 
-export interface BatchesBeside {
+interface BatchesBeside {
   readonly form: BatchRecord["form"];
   /** Newest first: those behind this one, or before it if they are to be newer; null for the newest. */
   readonly beside: string | null;

@@ -196,7 +196,7 @@ export const listFiles = (
   });
 };
 
-export interface FilesAfter {
+interface FilesAfter {
   readonly purpose: string | null;
   /** A file's id; an unknown one is refused. */
   readonly after: string | null;

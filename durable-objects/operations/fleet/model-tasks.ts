@@ -29,7 +29,7 @@ import type { Turn } from "../../turn/turn.ts";
 import { mayActAs } from "./presence.ts";
 import { findWorker } from "./workers.ts";
 
-export interface TaskOrder {
+interface TaskOrder {
   readonly instance: string;
   readonly action: ModelAction;
   readonly model: string;

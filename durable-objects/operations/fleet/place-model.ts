@@ -44,7 +44,7 @@ export const readPlaces = (
 };
 
 /** A worker that was chosen, and how it gets the model. */
-export type ChosenPlace = Pick<PlaceVerdict, "instance" | "action">;
+type ChosenPlace = Pick<PlaceVerdict, "instance" | "action">;
 
 export const placeModel = (
   turn: Turn,

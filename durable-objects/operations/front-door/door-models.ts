@@ -61,7 +61,7 @@ const MAX_COMPARED = 500_000;
 
 const MAX_CHOICES = 20;
 
-export interface AskedModels {
+interface AskedModels {
   readonly model: string;
   /** What the request itself names to be tried after it. */
   readonly others: readonly string[];

@@ -20,7 +20,7 @@ import { allowReading } from "../../steps/reading.ts";
 import type { Turn } from "../../turn/turn.ts";
 
 /** `lost`: the client got the error that its stream broke off. */
-export type WhyAbandoned = "left" | "slow" | "lost";
+type WhyAbandoned = "left" | "slow" | "lost";
 
 /** The client left, reads too slowly, or got an error in its stream: ends the job. Returns whether there is one. */
 export const abandon = (turn: Turn, { id, why }: { id: string; why: WhyAbandoned }): Result<boolean, Refusal> => {

@@ -74,7 +74,7 @@ const unconfirmedOf = (turn: Turn, member: Member): KillswitchResource["unconfir
 
 export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(killswitchResource(turn));
 
-export interface KillswitchOrder {
+interface KillswitchOrder {
   readonly level: number;
   /** An empty reason counts as no reason. */
   readonly reason?: string | null | undefined;

@@ -15,7 +15,7 @@ import { findJob } from "../../steps/find-job.ts";
 import { mayUseEdge } from "../../steps/key-limits.ts";
 import type { Turn } from "../../turn/turn.ts";
 
-export interface ExplainRequest {
+interface ExplainRequest {
   /** Of the job that is asked about. */
   readonly id: string | null;
   readonly archived?: Brought | undefined;

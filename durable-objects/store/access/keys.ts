@@ -6,7 +6,7 @@ import { Recent } from "../recent.ts";
 import { RecordSums } from "../record-sums.ts";
 import { cells, first, put, record, records, type Sql, scalar } from "../sql.ts";
 
-export interface Session {
+interface Session {
   readonly id: string;
   readonly keyId: string;
   /** Digest of the key's secret that opened it. */

@@ -4,7 +4,7 @@ import type { Attempt } from "../../../contract/access/sign-in.ts";
 import type { Person } from "../../../domain/access/person.ts";
 import { cells, first, put, record, records, type Sql, scalar } from "../sql.ts";
 
-export interface PersonSession {
+interface PersonSession {
   readonly id: string;
   readonly personId: string;
   readonly hash: string;
@@ -92,7 +92,7 @@ export const attemptsTable = (sql: Sql) => ({
 });
 
 /** A key that a person has agreed to give to a program, until the program fetches it. */
-export interface KeyGrant {
+interface KeyGrant {
   readonly id: string;
   readonly personId: string;
   /** SHA-256 of what only the program knows (PKCE). */

@@ -2,7 +2,7 @@
 
 import { all, first, put, type Sql } from "../sql.ts";
 
-export interface ProviderKey {
+interface ProviderKey {
   readonly provider: string;
   readonly sealed: string;
   readonly setAt: number;

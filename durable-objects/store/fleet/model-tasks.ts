@@ -3,7 +3,7 @@
 import { isTaskLive, isTaskOver, type ModelTask } from "../../../domain/fleet/model-task.ts";
 import { put, record, records, type Sql, scalar } from "../sql.ts";
 
-export interface ModelTaskFilter {
+interface ModelTaskFilter {
   readonly worker?: string | undefined;
   readonly status?: string | undefined;
 }

@@ -2,7 +2,7 @@
 
 import { first, put, type Sql, scalar } from "../sql.ts";
 
-export interface FirstAnswer {
+interface FirstAnswer {
   readonly bodyHash: string;
   /** JSON of the answer, without what the request itself contains. */
   readonly answer: string;

@@ -5,7 +5,7 @@ import type { Job } from "../../../domain/job/job.ts";
 import type { Journaled } from "../journaled.ts";
 import { all, type Row, type Sql, type SqlValue, scalar } from "../sql.ts";
 
-export interface Which {
+interface Which {
   readonly where: string;
   readonly bindings?: readonly SqlValue[];
   readonly young: readonly Journaled[];
@@ -16,7 +16,7 @@ export interface Which {
 type Placed = Pick<Journaled, "job" | "dueAt">;
 
 /** The same order twice, too. */
-export interface Order {
+interface Order {
   readonly by: string;
   readonly compare: (one: Placed, other: Placed) => number;
 }

@@ -21,7 +21,7 @@ export interface UnreportedLease {
 }
 
 /** What it counts with until it is reported. */
-export interface EstimatedLease extends UnreportedLease {
+interface EstimatedLease extends UnreportedLease {
   readonly isEstimated: boolean;
   readonly estimatedNanoUsd: number | null;
 }

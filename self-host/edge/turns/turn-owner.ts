@@ -8,7 +8,7 @@ import { isCheckedToken, SESSION_COOKIES } from "../../../src/http/auth.ts";
 const HEALTH_PATH = "/health";
 const BEARER = /^Bearer +(.+)$/i;
 
-export interface TurnOwner {
+interface TurnOwner {
   readonly name: string;
   readonly isKey: boolean;
 }

@@ -29,7 +29,7 @@ export type VaultConnector = {
 };
 
 /** On the edge create one connector per invocation, because its pending work belongs to the request that began it. */
-export type VaultOptions = { source: SecretSource; fetch: (request: Request) => Promise<Response>; now: () => number };
+type VaultOptions = { source: SecretSource; fetch: (request: Request) => Promise<Response>; now: () => number };
 
 export const vaultConnector = (options: VaultOptions): VaultConnector => {
   const read = cachedReader(options.source, options.now);

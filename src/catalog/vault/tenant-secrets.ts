@@ -13,7 +13,7 @@ export const mayUseOperatorsKeys = (listed: string | undefined, tenant: string):
   return names.includes(EVERY_TENANT) || names.includes(tenant);
 };
 
-export interface TenantSecrets {
+interface TenantSecrets {
   readonly tenant: string;
   readonly signingSecret: string;
   readonly operators: SecretSource;

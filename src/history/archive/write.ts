@@ -20,7 +20,7 @@ export class ArchiveError extends Error {}
 /** Finished jobs that left history, by status. */
 export type Pruned = Partial<Record<JobStatus, number>>;
 
-export interface ArchivedPart {
+interface ArchivedPart {
   readonly pruned: Pruned;
   readonly bytes: number;
   readonly isMore: boolean;

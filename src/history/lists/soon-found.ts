@@ -12,7 +12,7 @@ const MAX_LOOKED_AT = 5_000;
 /** Where their row numbers lie no farther apart, the index is asked which of them match; it reads at most so many. */
 const MAX_SPAN = 250_000;
 
-export interface Looking extends AskedJobs {
+interface Looking extends AskedJobs {
   readonly db: D1Database;
   readonly query: JobListQuery;
 }

@@ -21,7 +21,7 @@ import {
 } from "./selection.ts";
 import { soonFound } from "./soon-found.ts";
 
-export interface Listed {
+interface Listed {
   readonly rows: readonly ListedRow[];
   readonly total: number;
 }
