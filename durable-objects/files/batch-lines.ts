@@ -16,7 +16,7 @@ import {
   openAiParts,
   type ToldLine,
 } from "../../domain/batch/line-answer.ts";
-import { all, first, hasTable, type Row, type Sql, type SqlValue, scalar } from "../store/sql.ts";
+import { all, first, hasTable, type Row, type Sql, scalar } from "../store/sql.ts";
 import { type LearnRequest, type ReadBytes, Slice } from "./line-slice.ts";
 
 /** Of the bodies given out at a time. */
@@ -148,13 +148,7 @@ export class BatchLines {
 
   /** A piece of a body that is larger than a row, before its answer is recorded. It may be put again. */
   putPiece(batch: string, line: number, n: number, bytes: ArrayBuffer): void {
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO large_bodies VALUES (?, ?, ?, ?)",
-      batch,
-      line,
-      n,
-      bytes as unknown as SqlValue,
-    );
+    this.#sql.exec("INSERT OR REPLACE INTO large_bodies VALUES (?, ?, ?, ?)", batch, line, n, bytes);
   }
 
   /** A line that has an answer keeps it; a batch that is closed takes none. */
@@ -248,9 +242,9 @@ export class BatchLines {
     yield utf8.encode(head + body);
     const query = "SELECT bytes FROM large_bodies WHERE batch = ? AND line = ? AND n = ?";
     for (let n = 0; ; n += 1) {
-      const row = first(this.#sql, query, batch, line, n);
+      const row = first<{ bytes: ArrayBuffer }>(this.#sql, query, batch, line, n);
       if (row === null) break;
-      yield new Uint8Array(row.bytes as unknown as ArrayBuffer);
+      yield new Uint8Array(row.bytes);
     }
     yield utf8.encode(tail);
   }

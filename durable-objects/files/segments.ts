@@ -2,7 +2,7 @@
 // Bytes stream in and out; no more than a few rows are held at a time.
 
 import { MAX_PARTS } from "../../domain/file/file.ts";
-import { all, first, hasTable, type Sql, type SqlValue, scalar } from "../store/sql.ts";
+import { all, first, hasTable, type Sql, scalar } from "../store/sql.ts";
 import type { FileRequest, StoredBytes } from "./file-request.ts";
 import { blobOf, ROW_BYTES, rowsOf } from "./rows.ts";
 import { Digests } from "./running-digest.ts";
@@ -73,7 +73,7 @@ export class Segments {
       total += row.byteLength;
       if (total > maxBytes) throw new TooLarge();
       await digests.add(row);
-      this.#sql.exec(query, segment, written, blobOf(row) as unknown as SqlValue);
+      this.#sql.exec(query, segment, written, blobOf(row));
       written += 1;
       if (written % ROWS_A_SYNC === 0) await this.#storage.sync();
     }
@@ -88,16 +88,15 @@ export class Segments {
       for (let n = first; begin + n * ROW_BYTES < Math.min(to, begin + bytes); n += 1) {
         const rowAt = begin + n * ROW_BYTES;
         const query = "SELECT bytes FROM rows_of WHERE segment = ? AND n = ?";
-        const [row] = this.isThere() ? all(this.#sql, query, id, n) : [];
+        const [row] = this.isThere() ? all<{ bytes: ArrayBuffer }>(this.#sql, query, id, n) : [];
         // The file ended while it was read: the answer breaks off, so that it does not look whole.
         if (row === undefined) throw new Error("the file has ended");
-        const stored = row.bytes as unknown as ArrayBuffer;
-        const cut = new Uint8Array(stored).subarray(Math.max(0, from - rowAt), Math.max(0, to - rowAt));
+        const cut = new Uint8Array(row.bytes).subarray(Math.max(0, from - rowAt), Math.max(0, to - rowAt));
         try {
           if (cut.byteLength > 0) yield cut;
         } finally {
           // Given back at once, also when the reader leaves: the garbage collector would let as much stand as was read.
-          stored.transfer(0);
+          row.bytes.transfer(0);
         }
       }
       begin += bytes;

@@ -4,7 +4,7 @@
 import { MAX_PARTS } from "../../domain/file/file.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { hexOf } from "../../domain/words/hex.ts";
-import { first, hasTable, type Sql, type SqlValue, scalar } from "../store/sql.ts";
+import { first, hasTable, type Sql, scalar } from "../store/sql.ts";
 import { type FileRequest, type StoredBytes, WHOLE } from "./file-request.ts";
 
 /** The alarm comes at these full intervals. The tenant drops files at their end; it is for those that it missed. */
@@ -62,7 +62,7 @@ export class Shelf {
       "CREATE TABLE IF NOT EXISTS shelved (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, bytes BLOB NOT NULL) WITHOUT ROWID",
     );
     const insert = "INSERT OR REPLACE INTO shelved (id, expires_at, bytes) VALUES (?, ?, ?)";
-    this.#sql.exec(insert, id, expiresAt, bytes as unknown as SqlValue);
+    this.#sql.exec(insert, id, expiresAt, bytes);
     await this.#wakeBy(expiresAt);
     return { bytes: bytes.byteLength, sha256: hexOf(new Uint8Array(digest)) };
   }
@@ -70,8 +70,8 @@ export class Shelf {
   /** null: it is not here, or no longer. */
   read(id: string): Uint8Array<ArrayBuffer> | null {
     if (!this.isThere()) return null;
-    const row = first(this.#sql, "SELECT bytes FROM shelved WHERE id = ?", id);
-    return row === null ? null : new Uint8Array(row.bytes as unknown as ArrayBuffer);
+    const row = first<{ bytes: ArrayBuffer }>(this.#sql, "SELECT bytes FROM shelved WHERE id = ?", id);
+    return row === null ? null : new Uint8Array(row.bytes);
   }
 
   async keep(id: string, expiresAt: number): Promise<void> {

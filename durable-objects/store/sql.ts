@@ -1,12 +1,12 @@
 // The small port to SQLite that a Durable Object's storage and node:sqlite both satisfy. Values are null, number or
-// string; the types exclude booleans and undefined, which would be stored as something else.
+// string, in files also bytes; the types exclude booleans and undefined, which would be stored as something else.
 
 export type SqlValue = string | number | null;
 export type Row = Record<string, SqlValue>;
 
 export interface Sql {
   /** Runs one statement; `toArray` reads all of its rows at once, so that no cursor outlives a turn. */
-  exec(query: string, ...bindings: SqlValue[]): { toArray(): Row[]; readonly rowsWritten?: number };
+  exec(query: string, ...bindings: (SqlValue | ArrayBuffer)[]): { toArray(): Row[]; readonly rowsWritten?: number };
   /** Bytes in use. */
   readonly databaseSize: number;
 }

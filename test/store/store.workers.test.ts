@@ -9,7 +9,7 @@ import { openStore, type Store } from "../../durable-objects/store/open.ts";
 import { RECENT_CHARS } from "../../durable-objects/store/recent-rows.ts";
 import { migrate } from "../../durable-objects/store/schema.ts";
 import { SCHEMA_STEPS } from "../../durable-objects/store/schema-steps.ts";
-import { all, type Sql } from "../../durable-objects/store/sql.ts";
+import { all, type Sql, type SqlValue } from "../../durable-objects/store/sql.ts";
 import { deliveriesTable } from "../../durable-objects/store/webhooks/deliveries.ts";
 import { asked } from "../support/new-job.ts";
 
@@ -191,7 +191,9 @@ const planned = (sql: Sql, table: string): { readonly sql: Sql; readonly plans: 
   const isOfTable = new RegExp(`^(?:SCAN|SEARCH) ${table}`);
   const plans: string[] = [];
   const exec: Sql["exec"] = (query, ...bindings) => {
-    const plan = all(sql, `EXPLAIN QUERY PLAN ${query}`, ...bindings).map(({ detail }) => String(detail));
+    const plan = all(sql, `EXPLAIN QUERY PLAN ${query}`, ...(bindings as SqlValue[])).map(({ detail }) =>
+      String(detail),
+    );
     plans.push(plan.filter((line) => isOfTable.test(line)).join("; "));
     return sql.exec(query, ...bindings);
   };
