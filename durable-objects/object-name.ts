@@ -6,14 +6,19 @@ import { fnv1a } from "../domain/words/fnv.ts";
 
 export type Jurisdiction = "eu" | "fedramp";
 
-/** `jurisdiction`: null when self-hosted, where there are none. */
-export const objectNamed = <T extends Rpc.DurableObjectBranded>(
-  namespace: DurableObjectNamespace<T>,
-  name: string,
-  jurisdiction: Jurisdiction | null,
-): DurableObjectStub<T> => {
+/** A binding, whatever class its objects have. */
+interface Namespace {
+  jurisdiction(jurisdiction: Jurisdiction): Namespace;
+  getByName(name: string): unknown;
+}
+
+/**
+ * The object as its caller calls it: the types of the platform's stubs wrap every answer a second time. `jurisdiction`:
+ * null when self-hosted, where there are none.
+ */
+export const objectNamed = <Called>(namespace: Namespace, name: string, jurisdiction: Jurisdiction | null): Called => {
   const found = jurisdiction === null ? namespace : namespace.jurisdiction(jurisdiction);
-  return found.getByName(name);
+  return found.getByName(name) as Called;
 };
 
 /** How a deployment lays out its relays. */

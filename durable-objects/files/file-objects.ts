@@ -37,9 +37,8 @@ export class FileObjects {
     return this.#named(linesName(this.#tenant, id));
   }
 
-  /** The stub's own types wrap every answer a second time. */
   #named(name: string): StoredFile {
-    return objectNamed(this.#namespace, name, this.#jurisdiction()) as unknown as StoredFile;
+    return objectNamed(this.#namespace, name, this.#jurisdiction());
   }
 
   async drop(ids: readonly string[], views: readonly FileView[]): Promise<void> {

@@ -111,8 +111,7 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
   /** A file on a shelf is read from there, whole: it is small. null: it is gone. */
   async #input({ fileId, tenant, jurisdiction }: BatchInput, keptUntil: number): Promise<ReadBytes | null> {
     if (!isShelved(fileId)) return this.#segments.isThere() ? (from, to) => this.#segments.pieces(from, to) : null;
-    // The stub's own types wrap every answer a second time.
-    const shelf = objectNamed(this.env.FILES, fileName(tenant, fileId), jurisdiction) as unknown as StoredFile;
+    const shelf = objectNamed<StoredFile>(this.env.FILES, fileName(tenant, fileId), jurisdiction);
     const bytes = await shelf.lendShelved(fileId, keptUntil);
     return bytes === null ? null : (from, to) => [bytes.subarray(from, to)];
   }
@@ -130,7 +129,7 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
     { id, bytes }: NonNullable<LineAnswer["resultFile"]>,
     { tenant, jurisdiction }: FilesHome,
   ): Promise<void> {
-    const file = objectNamed(this.env.FILES, fileName(tenant, id), jurisdiction);
+    const file = objectNamed<Fetcher>(this.env.FILES, fileName(tenant, id), jurisdiction);
     const { status, body } = await file.fetch(readUrl({ id, from: 0, to: bytes, view: null }));
     if (status !== OK || body === null) {
       // Somebody deleted it.

@@ -240,11 +240,10 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     return this.ctx.getTags(socket)[0] ?? "";
   }
 
-  /** The class's own types; the stub's types wrap the answers a second time. */
   protected tenant(): StreamOwner & RunnerOwner {
     const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
     const jurisdiction = this.jurisdiction ?? this.#jurisdictionOfLines() ?? null;
-    return objectNamed(this.env.TENANT, tenant, jurisdiction) as unknown as StreamOwner & RunnerOwner;
+    return objectNamed(this.env.TENANT, tenant, jurisdiction);
   }
 
   /** After it has slept with its lines. */

@@ -39,11 +39,11 @@ export class Relays {
   }
 
   #stub(name: string): RelayCalls {
-    return objectNamed(this.#namespaces.RELAY, name, this.#jurisdiction()) as unknown as RelayCalls;
+    return objectNamed(this.#namespaces.RELAY, name, this.#jurisdiction());
   }
 
   #runner(instance: string): RunnerCalls {
-    return objectNamed(this.#namespaces.RUNNER, this.#nameOf(instance), this.#jurisdiction()) as unknown as RunnerCalls;
+    return objectNamed(this.#namespaces.RUNNER, this.#nameOf(instance), this.#jurisdiction());
   }
 
   /** What a worker process hears on its socket. */

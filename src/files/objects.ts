@@ -31,10 +31,9 @@ export interface FileAt {
   readonly id: string;
 }
 
-/** The stub's own types wrap every answer a second time. */
 const objectOf = ({ env, name }: Omit<FileAt, "id">, object: string): FileObject => {
   const jurisdiction = isSelfHosted(env) ? null : name.jurisdiction;
-  return objectNamed(env.FILES, object, jurisdiction) as unknown as FileObject;
+  return objectNamed(env.FILES, object, jurisdiction);
 };
 
 /** Of a file that will have so many bytes. */

@@ -215,7 +215,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
 
   /** A body that is too large for the tenant is stored in an object of its own. */
   async #loadInput(jobId: string): Promise<LoadedInput> {
-    const store = objectNamed(this.env.RELAY, bodyName(this.#tenantName, jobId), this.jurisdiction);
+    const store = objectNamed<Fetcher>(this.env.RELAY, bodyName(this.#tenantName, jobId), this.jurisdiction);
     const held = await store.fetch(holdUrl(jobId));
     const text = await held.text();
     if (held.ok) return { ok: true, input: parseExact(text) };

@@ -13,19 +13,19 @@ import { isSelfHosted, type TenantName } from "./tenant-object.ts";
 
 const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted(env) ? null : jurisdiction);
 
-/** The stub's own types wrap every answer a second time. Self-hosted, a request may name what ends a broken answer. */
+/** Self-hosted, a request may name what ends a broken answer. */
 interface RelayObject extends Pick<Relay, "dropBody"> {
   readonly fetch: (url: string, init?: RequestInit & { ifLost?: LastWords }) => Promise<Response>;
 }
 
 const objectOf = (env: Env, name: TenantName, id: string): RelayObject =>
-  objectNamed(env.RELAY, id, jurisdictionOf(env, name)) as unknown as RelayObject;
+  objectNamed(env.RELAY, id, jurisdictionOf(env, name));
 
 /** The coordinator's own worker is the relay of its streams. */
 const relayOf = (env: Env, name: TenantName, instance: string): RelayObject => {
   const id = relayName(env, name.tenant, instance);
   if (!isEdgeInstance(instance)) return objectOf(env, name, id);
-  return objectNamed(env.RUNNER, id, jurisdictionOf(env, name)) as unknown as RelayObject;
+  return objectNamed(env.RUNNER, id, jurisdictionOf(env, name));
 };
 
 const bodyOf = (env: Env, name: TenantName, jobId: string): RelayObject =>
