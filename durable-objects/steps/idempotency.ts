@@ -31,8 +31,6 @@ interface Kept<T> {
 
 const KEPT_MS = 24 * HOUR_MS;
 
-const WHOLE: Kept<never> = { strip: (answer) => answer, restore: (stored) => stored };
-
 /** A session has the keys of the API key that opened it. */
 const placeOf = (turn: Turn, scope: IdempotencyScope, key: string): IdempotencyPlace => ({
   keyId: turn.caller.keyId ?? "",
@@ -44,17 +42,18 @@ const placeOf = (turn: Turn, scope: IdempotencyScope, key: string): IdempotencyP
 export const forgetAsk = (turn: Turn, keyId: string | null, key: string): void =>
   turn.store.idempotency.remove({ keyId: keyId ?? "", scope: "ask", key });
 
-/** The first answer under the key; null if there is none yet. */
+/** The first answer under the key; null if there is none yet. Without `kept` it was stored whole. */
 export const recall = <T extends object>(
   turn: Turn,
   scope: IdempotencyScope,
   idempotency: Idempotency,
-  kept: Kept<T> = WHOLE as unknown as Kept<T>,
+  kept?: Kept<T>,
 ): Result<Replayable<T> | null, Refusal> => {
   const known = turn.store.idempotency.find(placeOf(turn, scope, idempotency.key), turn.nowAt);
   if (known === null) return ok(null);
   if (known.bodyHash !== idempotency.bodyHash) return err({ code: "idempotency_key_reused", key: idempotency.key });
-  return ok({ ...kept.restore(JSON.parse(known.answer) as T), replayed: true });
+  const stored = JSON.parse(known.answer) as T;
+  return ok({ ...(kept === undefined ? stored : kept.restore(stored)), replayed: true });
 };
 
 export const withIdempotency = <T extends object>(
@@ -62,7 +61,7 @@ export const withIdempotency = <T extends object>(
   scope: IdempotencyScope,
   idempotency: Idempotency | null,
   work: () => Result<T, Refusal>,
-  kept: Kept<T> = WHOLE as unknown as Kept<T>,
+  kept?: Kept<T>,
 ): Result<Replayable<T>, Refusal> => {
   if (idempotency === null) return work();
   const known = recall(turn, scope, idempotency, kept);
@@ -70,7 +69,8 @@ export const withIdempotency = <T extends object>(
   const answered = work();
   if (answered.ok) {
     const expiresAt = turn.nowAt + KEPT_MS;
-    const first = { bodyHash: idempotency.bodyHash, answer: JSON.stringify(kept.strip(answered.value)) };
+    const told = kept === undefined ? answered.value : kept.strip(answered.value);
+    const first = { bodyHash: idempotency.bodyHash, answer: JSON.stringify(told) };
     turn.store.idempotency.put(placeOf(turn, scope, idempotency.key), first, expiresAt);
     turn.due(expiresAt);
   }
