@@ -9,7 +9,7 @@ import { freshnessAfter, missedBeatsIn, type PresenceFacts } from "../fleet/fres
 import { withModel } from "../fleet/model-set.ts";
 import { successRateOf } from "../fleet/outcomes.ts";
 import { type Priority, TIERS, type Tier } from "../words/requirements.ts";
-import { SCORE_PARTS } from "../words/score-part.ts";
+import { SCORE_PARTS, type ScorePart } from "../words/score-part.ts";
 import type { Parts } from "../words/verdict.ts";
 
 /** Critical prefers the freest and most reliable worker; low prefers busy workers, and cheap ones. */
@@ -34,11 +34,14 @@ const scaledWeights = new WeakMap<Weights, Map<Priority, Weights>>();
 
 const scaled = (urgency: Priority, configured: Weights): Weights => {
   const factors = URGENCY_FACTORS[urgency];
-  const raw = SCORE_PARTS.map((part) => [part, configured[part] * (factors[part] ?? 1)] as const);
-  const total = raw.reduce((sum, [, weight]) => sum + weight, 0);
+  const raw = weightsBy((part) => configured[part] * (factors[part] ?? 1));
+  const total = Object.values(raw).reduce((sum, weight) => sum + weight, 0);
   const scale = total > 0 ? 100 / total : 0;
-  return Object.fromEntries(raw.map(([part, weight]) => [part, weight * scale])) as unknown as Weights;
+  return weightsBy((part) => raw[part] * scale);
 };
+
+const weightsBy = (weightOf: (part: ScorePart) => number): Weights =>
+  Object.fromEntries(SCORE_PARTS.map((part) => [part, weightOf(part)])) as Record<ScorePart, number>;
 
 /** The share of affinity in the 100 points of a request in a conversation; the other weights shrink. */
 const AFFINITY_WEIGHT = 20;
@@ -54,8 +57,7 @@ export const weightsOf = (asked: ScoringRequest, configured: Weights): PartWeigh
   const known = withAffinity.get(weights);
   if (known !== undefined) return known;
   const share = (100 - AFFINITY_WEIGHT) / 100;
-  const shrunk = Object.fromEntries(SCORE_PARTS.map((part) => [part, weights[part] * share])) as unknown as Weights;
-  const made = { ...shrunk, affinity: AFFINITY_WEIGHT };
+  const made = { ...weightsBy((part) => weights[part] * share), affinity: AFFINITY_WEIGHT };
   withAffinity.set(weights, made);
   return made;
 };
