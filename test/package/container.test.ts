@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { withoutProxy } from "../../worker/no-proxy.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
@@ -31,6 +32,15 @@ describe("the Dockerfile", () => {
       expect(stage).toMatch(/^USER 65532:65532$/m);
     }
   });
+});
+
+it("compose.yaml keeps its worker off proxies on its way to the other services", () => {
+  const { services } = parse(read("compose.yaml")) as {
+    services: Record<"worker", { environment: { no_proxy: string } }>;
+  };
+  const isDirect = withoutProxy(services.worker.environment.no_proxy);
+  for (const name of [...Object.keys(services), "host.docker.internal"])
+    expect([name, isDirect(new URL(`http://${name}:8787`))]).toEqual([name, name !== "worker"]);
 });
 
 it("compose.yaml builds targets that the Dockerfile has, and shows nothing to other machines", () => {
