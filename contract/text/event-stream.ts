@@ -32,7 +32,8 @@ async function* linesOf(bytes: ReadableStream<Uint8Array>, longest: number): Asy
         }
       }
       if (done || eventChars + rest.length > longest) return;
-      mayEnd = piece.endsWith("\r");
+      // An empty piece, or a part of a character, changes nothing.
+      if (piece !== "") mayEnd = piece.endsWith("\r");
     }
   } finally {
     await reader.cancel().catch(() => undefined);

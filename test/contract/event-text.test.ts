@@ -86,6 +86,12 @@ test("any events, cut anywhere, are the same to all three, and pass through the 
   );
 });
 
+test("a line that ends with half a line end ends with what follows, also behind an empty piece or a part of a character", async () => {
+  const [start, end] = [bytesOf("data: a\r\r"), bytesOf("ä")];
+  for (const between of [[], [new Uint8Array()], [end.slice(0, 1)]])
+    expect(await parsed([start, ...between, between[0]?.length === 1 ? end.slice(1) : end])).toEqual(["a"]);
+});
+
 test("an event that is longer than its reader allows is not held, in one line or in many", async () => {
   const pieces = (piece: string, count: number) => ["data: a\n\n", ...Array(count).fill(piece), "\n\n"].map(bytesOf);
   const isReadTo = async (piece: string): Promise<boolean[]> => {
