@@ -10,7 +10,7 @@ import { NoWorkers } from "../parts/charts/fleet-glance.tsx";
 import { Empty, LoadState, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { place } from "../router.ts";
-import { fleet, hasSnapshot, isHalted, killswitch, learning } from "../state/board.ts";
+import { fleet, fleetSum, hasSnapshot, isHalted, killswitch, learning } from "../state/board.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
@@ -24,13 +24,11 @@ const REREAD_EVERY_MS = 3000;
 const TYPING_MS = 250;
 
 const Summary = () => {
-  const sum = (figureOf: (one: (typeof fleet.value)[number]) => number): number =>
-    fleet.value.reduce((total, one) => total + figureOf(one), 0);
-  const all = sum((one) => one.workers);
+  const all = fleetSum((one) => one.workers);
   return (
     <>
-      {count(all)} registered, {count(all - sum((one) => one.offline))} present, {count(sum((one) => one.load))} of{" "}
-      {count(sum((one) => one.places))} places taken
+      {count(all)} registered, {count(all - fleetSum((one) => one.offline))} present,{" "}
+      {count(fleetSum((one) => one.load))} of {count(fleetSum((one) => one.places))} places taken
     </>
   );
 };

@@ -12,7 +12,7 @@ import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import {
   budgetReached,
-  fleet,
+  fleetSum,
   hasSnapshot,
   isHalted,
   removedModels,
@@ -58,11 +58,9 @@ const modelConcerns = (): Concern[] =>
 const storageConcerns = (): Concern[] =>
   storageWarnings.value.map((text) => ({ aspect: "caution", text, href: "#/settings" }));
 
-const counted = (of: Standing): number => fleet.value.reduce((sum, one) => sum + one[of], 0);
-
 /** A single worker is named, if the board knows it. */
 const workerConcern = (state: Standing): Concern[] => {
-  const many = counted(state);
+  const many = fleetSum((group) => group[state]);
   if (many === 0 || (state === "paused" && isHalted.value)) return [];
   const one = [...workers.value.values()].find((worker) => standingOf(worker) === state);
   if (many > 1 || one === undefined)

@@ -5,7 +5,7 @@ import { MINUTE_MS } from "../../contract/words/values.ts";
 import { count, duration, plural } from "../format.ts";
 import { Tile, UNKNOWN } from "../parts/charts/tile.tsx";
 import { href } from "../router.ts";
-import { fleet } from "../state/board.ts";
+import { fleetSum } from "../state/board.ts";
 import { now } from "../state/clock.ts";
 import type { Loaded } from "../state/load.ts";
 import { lastOf } from "../state/span.ts";
@@ -112,9 +112,7 @@ const WaitTile = (figures: Figures) => {
 };
 
 const CapacityTile = ({ activity: { series, period, total } }: Figures) => {
-  const sum = (of: (one: (typeof fleet.value)[number]) => number): number =>
-    fleet.value.reduce((whole, one) => whole + of(one), 0);
-  const [places, load] = [sum((one) => one.places), sum((one) => one.load)];
+  const [places, load] = [fleetSum((one) => one.places), fleetSum((one) => one.load)];
   const share = places === 0 ? null : load / places;
   return (
     <Tile

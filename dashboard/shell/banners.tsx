@@ -8,7 +8,7 @@ import { clock, count, plural } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
-import { fleet, killswitch } from "../state/board.ts";
+import { fleetSum, killswitch } from "../state/board.ts";
 import { needsPersonBy, startAddress } from "../state/identity.ts";
 import { connection, heardAt, reconnect } from "../state/live.ts";
 import { session } from "../state/session.ts";
@@ -19,7 +19,7 @@ import { levelName } from "./killswitch-levels.ts";
 const offlineIn = ({ unconfirmed }: KillswitchResource): number =>
   unconfirmed.length < MAX_UNCONFIRMED
     ? unconfirmed.filter(({ status }) => status === "offline").length
-    : fleet.value.reduce((sum, { offline }) => sum + offline, 0);
+    : fleetSum(({ offline }) => offline);
 
 const unconfirmedInWords = (state: KillswitchResource): string | null => {
   const awaited = Math.max(0, state.workers_to_confirm - state.confirmed_workers);

@@ -50,6 +50,9 @@ const toldFleet = signal<readonly ProviderFleet[]>([]);
 export const fleet = computed<readonly ProviderFleet[]>(() =>
   workers.value.size >= workersTotal.value ? fleetByProvider(workers.value.values()) : toldFleet.value,
 );
+/** A figure of the whole fleet. */
+export const fleetSum = (figureOf: (one: ProviderFleet) => number): number =>
+  fleet.value.reduce((sum, one) => sum + figureOf(one), 0);
 /** Grows when the catalog changes; pages that show it then read it again. */
 export const catalogVersion = signal(0);
 /** What the socket told of model tasks since the page was opened. */
