@@ -1,7 +1,7 @@
-// The tabs of the settings; others only read the config, and people have keys of their own.
+// The tabs of the settings: those of the pages that the user may open.
 
 import { pagePath } from "../router.ts";
-import { isAdmin, isPerson } from "../state/session.ts";
+import { mayOpen } from "../state/may-open.ts";
 
 const TABS = [
   ["settings", "Config"],
@@ -12,20 +12,19 @@ const TABS = [
   ["settings/audit", "Audit log"],
 ] as const;
 
-/** What a person may see without being an administrator: the config, and the own keys. */
-const OF_PEOPLE: readonly string[] = ["settings", "settings/keys"];
+export const settingsPages = () => TABS.filter(([path]) => mayOpen(path));
 
-/** Those that the signed-in user may open. */
-export const settingsPages = () =>
-  TABS.filter(([path]) => isAdmin.value || path === "settings" || (isPerson.value && OF_PEOPLE.includes(path)));
-
-export const SettingsTabs = () =>
-  isAdmin.value || isPerson.value ? (
+/** None for those who only read the config. */
+export const SettingsTabs = () => {
+  const pages = settingsPages();
+  if (pages.length === 1) return null;
+  return (
     <nav class="tabs" aria-label="Settings">
-      {settingsPages().map(([path, label]) => (
+      {pages.map(([path, label]) => (
         <a key={path} href={`#/${path}`} aria-current={pagePath.value === path ? "page" : undefined}>
           {label}
         </a>
       ))}
     </nav>
-  ) : null;
+  );
+};

@@ -1,18 +1,16 @@
-// Navigation. Pages that a role may not see are left out. On a phone four entries are at the bottom, the others behind
+// Navigation. Pages that the user may not open are left out. On a phone four entries are at the bottom, the others behind
 // "More".
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { pagePath, place } from "../router.ts";
-import { isAdmin, mayOperate } from "../state/session.ts";
+import { mayOpen } from "../state/may-open.ts";
 import { Account } from "./account.tsx";
 
 interface Destination {
   path: string;
   label: string;
   icon: IconName;
-  /** Without it, everybody who can open the dashboard. */
-  isFor?: "operators" | "admins";
 }
 
 const DESTINATIONS: readonly Destination[] = [
@@ -22,9 +20,9 @@ const DESTINATIONS: readonly Destination[] = [
   { path: "explain", label: "Explain", icon: "explain" },
   { path: "batches", label: "Batches", icon: "batches" },
   { path: "models", label: "Models", icon: "models" },
-  { path: "playground", label: "Playground", icon: "playground", isFor: "operators" },
+  { path: "playground", label: "Playground", icon: "playground" },
   { path: "schedules", label: "Schedules", icon: "schedules" },
-  { path: "catalog", label: "Catalog", icon: "catalog", isFor: "admins" },
+  { path: "catalog", label: "Catalog", icon: "catalog" },
   { path: "cost", label: "Cost", icon: "cost" },
   { path: "settings", label: "Settings", icon: "settings" },
 ];
@@ -43,11 +41,7 @@ const NavLink = ({ path, label, icon, class: extra }: Destination & { class: str
   );
 };
 
-/** The pages that the signed-in key may open. */
-export const destinations = (): readonly Destination[] =>
-  DESTINATIONS.filter(({ isFor }) =>
-    isFor === "admins" ? isAdmin.value : isFor === "operators" ? mayOperate.value : true,
-  );
+export const destinations = (): readonly Destination[] => DESTINATIONS.filter(({ path }) => mayOpen(path));
 
 export const Nav = () => {
   const [isMoreOpen, setMoreOpen] = useState(false);

@@ -1,6 +1,7 @@
-// The page of each address, in one table. Pages that a role may not see count as unknown.
+// The page of each address, in one table. Pages that the user may not open count as unknown.
 
 import type { VNode } from "preact";
+import { entryOf } from "../../contract/words/values.ts";
 import { Catalog } from "../catalog/catalog.tsx";
 import { SubscriptionPage } from "../catalog/subscription.tsx";
 import { Cost } from "../cost/cost.tsx";
@@ -15,7 +16,7 @@ import { Schedules } from "../schedules/schedules.tsx";
 import { SettingsAudit } from "../settings/settings-audit.tsx";
 import { SettingsConfig } from "../settings/settings-config.tsx";
 import { SettingsKeys } from "../settings/settings-keys.tsx";
-import { isAdmin, isPerson, mayOperate } from "../state/session.ts";
+import { mayOpen } from "../state/may-open.ts";
 import { lazyPage } from "./lazy.tsx";
 import { NotFound } from "./not-found.tsx";
 
@@ -38,66 +39,40 @@ const GrantKey = lazyPage("Sign in a program", async () => (await import("../she
 type Show = (id: string) => VNode;
 
 /** `*` stands for a name in the address. */
-const PAGES: Record<string, Show> = {
+const PAGES: Readonly<Record<string, Show>> = {
   "": () => <Overview />,
   jobs: () => <Jobs />,
+  "jobs/new": () => <NewJob />,
   "jobs/*": JobPage,
   batches: Batches,
   "batches/*": BatchPage,
   fleet: () => <Fleet />,
+  "fleet/~add": AddWorker,
   "fleet/*": WorkerPage,
   models: Models,
   explain: () => <Explain />,
+  playground: Playground,
   schedules: () => <Schedules />,
+  "schedules/~new": () => <ScheduleForm name={null} />,
   "schedules/*": (name) => <SchedulePage name={name} />,
+  "schedules/*/edit": (name) => <ScheduleForm name={name} />,
+  catalog: () => <Catalog />,
+  "catalog/*": (id) => <SubscriptionPage id={id} />,
   cost: () => <Cost />,
   "grant-key": GrantKey,
   settings: () => <SettingsConfig />,
-};
-
-/** A viewer would find only refusals there. */
-const OPERATOR_PAGES: Record<string, Show> = {
-  "jobs/new": () => <NewJob />,
-  playground: Playground,
-  "schedules/~new": () => <ScheduleForm name={null} />,
-  "schedules/*/edit": (name) => <ScheduleForm name={name} />,
-};
-
-/** A person has keys of the own, whatever the role. */
-const PEOPLE_PAGES: Record<string, Show> = {
-  "settings/keys": () => <SettingsKeys />,
-};
-
-const ADMIN_PAGES: Record<string, Show> = {
-  "fleet/~add": AddWorker,
-  "settings/webhooks": Webhooks,
-  catalog: () => <Catalog />,
-  "catalog/*": (id) => <SubscriptionPage id={id} />,
   "settings/keys": () => <SettingsKeys />,
   "settings/sign-in": SignInSettings,
   "settings/people": People,
+  "settings/webhooks": Webhooks,
   "settings/audit": () => <SettingsAudit />,
 };
 
-const find = (pages: Record<string, Show>, segments: readonly string[]): Show | undefined => {
+/** An address of the table is a page, also where the user may not open it, and never taken for a name. */
+export const pageAt = (segments: readonly string[]): VNode => {
   const exact = segments.join("/");
   const pattern = segments.map((segment, index) => (index === 1 ? "*" : segment)).join("/");
-  return Object.hasOwn(pages, exact) ? pages[exact] : Object.hasOwn(pages, pattern) ? pages[pattern] : undefined;
-};
-
-/** Addresses of other roles' pages, so that they are not taken for a name. */
-const isOfAnotherRole = (segments: readonly string[]): boolean => {
-  const exact = segments.join("/");
-  return Object.hasOwn(OPERATOR_PAGES, exact) || Object.hasOwn(ADMIN_PAGES, exact);
-};
-
-export const pageAt = (segments: readonly string[]): VNode => {
-  const own = {
-    ...PAGES,
-    ...(mayOperate.value ? OPERATOR_PAGES : {}),
-    ...(isPerson.value ? PEOPLE_PAGES : {}),
-    ...(isAdmin.value ? ADMIN_PAGES : {}),
-  };
-  const show = isOfAnotherRole(segments) ? own[segments.join("/")] : find(own, segments);
+  const page = Object.hasOwn(PAGES, exact) ? exact : pattern;
+  const show = mayOpen(page) ? entryOf(PAGES, page) : undefined;
   return show === undefined ? <NotFound /> : show(segments[1] ?? "");
 };

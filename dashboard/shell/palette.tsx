@@ -13,7 +13,8 @@ import { runNow } from "../schedules/run-now.ts";
 import { settingsPages } from "../settings/settings-tabs.tsx";
 import { isHalted } from "../state/board.ts";
 import { useLoad, useSettled } from "../state/load.ts";
-import { isAdmin, mayOperate } from "../state/session.ts";
+import { mayOpen } from "../state/may-open.ts";
+import { mayOperate } from "../state/session.ts";
 import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
 import { destinations } from "./nav.tsx";
 import {
@@ -56,8 +57,8 @@ const show = (next: Open) => (): void => {
 
 const fixedCommands = (): Command[] => [
   ...destinations().map(({ path, label }) => ({ label, hint: "page", run: goTo(`#/${path}`) })),
-  ...(mayOperate.value ? [{ label: "New job", hint: "page", run: goTo("#/jobs/new") }] : []),
-  ...(isAdmin.value ? [{ label: "Add a worker", hint: "page", run: goTo("#/fleet/~add") }] : []),
+  ...(mayOpen("jobs/new") ? [{ label: "New job", hint: "page", run: goTo("#/jobs/new") }] : []),
+  ...(mayOpen("fleet/~add") ? [{ label: "Add a worker", hint: "page", run: goTo("#/fleet/~add") }] : []),
   { label: "Keyboard shortcuts", hint: "help", run: show("help") },
   ...(mayOperate.value ? [{ label: "Killswitch", hint: "action", run: show("engage") }] : []),
   ...(mayOperate.value && isHalted.value
