@@ -16,6 +16,18 @@ export interface AttemptSpending {
   readonly source: string;
 }
 
+/** Counts of tokens as history and the outbox keep them: without null, so that no tokens mean that none were told. */
+export const usageOfCounts = (counts: Required<Usage>): Usage | null => {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = counts;
+  if (inputTokens + outputTokens === 0) return null;
+  return {
+    inputTokens,
+    outputTokens,
+    ...(cachedInputTokens > 0 ? { cachedInputTokens } : {}),
+    ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
+  };
+};
+
 export interface Attempt {
   readonly lease: number;
   readonly worker: string | null;

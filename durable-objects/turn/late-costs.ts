@@ -1,7 +1,8 @@
 // What jobs that have left the object cost, told since: a record of one that history gave before it was sent that does
 // not show it. By the rule of history's own statement (`history/corrections.ts`), which may be applied twice.
 
-import type { Job, Usage } from "../../domain/job/job.ts";
+import { usageOfCounts } from "../../domain/job/attempt.ts";
+import type { Job } from "../../domain/job/job.ts";
 import type { Correction } from "../store/outbox.ts";
 
 export const MAX_LATE_COSTS = 1_000;
@@ -28,16 +29,6 @@ export class LateCosts {
     this.#stored = null;
     const told = this.#told.get(job.id);
     if (told?.lease !== job.lease) return job;
-    return { ...job, usage: usageOf(told) ?? job.usage, costNanoUsd: told.nanoUsd ?? job.costNanoUsd };
+    return { ...job, usage: usageOfCounts(told) ?? job.usage, costNanoUsd: told.nanoUsd ?? job.costNanoUsd };
   }
 }
-
-const usageOf = ({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: Correction): Usage | null =>
-  inputTokens + outputTokens === 0
-    ? null
-    : {
-        inputTokens,
-        outputTokens,
-        ...(cachedInputTokens > 0 && { cachedInputTokens }),
-        ...(reasoningTokens > 0 && { reasoningTokens }),
-      };

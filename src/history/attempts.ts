@@ -1,8 +1,7 @@
 // A job's attempts, made from its timeline and its recorded costs.
 
 import { type AttemptList, presentAttempt } from "../../contract/jobs/insight.ts";
-import { type AttemptSpending, attemptsOf } from "../../domain/job/attempt.ts";
-import type { Usage } from "../../domain/job/job.ts";
+import { type AttemptSpending, attemptsOf, usageOfCounts } from "../../domain/job/attempt.ts";
 import { readTimeline } from "./jobs.ts";
 import { readHistory } from "./store.ts";
 
@@ -52,22 +51,16 @@ export const readSpendings = async (
   return new Map([...byJob].map(([id, rows]) => [id, rows.map(spendingOf)]));
 };
 
-/** The rows have no null: zero tokens means that none were reported, and the attempt shows what its job shows. */
-const usageOf = (row: SpendingRow): Usage | null =>
-  row.input_tokens + row.output_tokens === 0
-    ? null
-    : {
-        inputTokens: row.input_tokens,
-        outputTokens: row.output_tokens,
-        ...(row.cached_input_tokens === 0 ? {} : { cachedInputTokens: row.cached_input_tokens }),
-        ...(row.reasoning_tokens === 0 ? {} : { reasoningTokens: row.reasoning_tokens }),
-      };
-
 const spendingOf = (row: SpendingRow): AttemptSpending => ({
   lease: row.lease,
   provider: row.provider,
   model: row.model === "" ? null : row.model,
-  usage: usageOf(row),
+  usage: usageOfCounts({
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    cachedInputTokens: row.cached_input_tokens,
+    reasoningTokens: row.reasoning_tokens,
+  }),
   costNanoUsd: row.nano_usd,
   source: row.source,
 });
