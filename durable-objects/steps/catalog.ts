@@ -5,6 +5,7 @@ import { withAnyModel } from "../../domain/fleet/model-set.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { CatalogFacts } from "../store/catalog.ts";
 import type { Turn } from "../turn/turn.ts";
 
 export interface CatalogReport {
@@ -18,22 +19,17 @@ export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Re
   // The tenant may have been deleted during the sync.
   if (turn.store.settings.identity() === null) return err(notFound("tenant", ""));
   const { catalog } = turn.memory;
-  const before = catalog.get(report.provider);
-  if (report.models === null) catalog.delete(report.provider);
+  const { provider, models } = report;
+  if (models === null) catalog.delete(provider);
   else {
-    const models = new Set(report.models.map((model) => model.id));
-    const goneNow = [...(before?.models ?? [])].filter((id) => !models.has(id));
-    const gone = [...(before?.removed ?? []), ...goneNow.map((id) => [id, turn.nowAt] as const)];
-    const removed = new Map(gone.filter(([id]) => !models.has(id)).slice(-MAX_REMEMBERED));
-    const prices = new Map<string, ModelPrice>();
-    for (const { id, price } of report.models) if (price !== undefined) prices.set(id, price);
-    catalog.set(report.provider, { models, removed, prices });
-    if (goneNow.length > 0) {
-      const detail = { models: goneNow.slice(0, MAX_NAMED), ...whoNames(turn, report.provider, goneNow) };
-      turn.audit("catalog.models_removed", report.provider, detail, SERVICE_ACTOR);
+    const { facts, gone } = afterSync(catalog.get(provider), models, turn.nowAt);
+    catalog.set(provider, facts);
+    if (gone.length > 0) {
+      const detail = { models: gone.slice(0, MAX_NAMED), ...whoNames(turn, provider, gone) };
+      turn.audit("catalog.models_removed", provider, detail, SERVICE_ACTOR);
     }
   }
-  turn.store.catalog.replace(report.provider, catalog.get(report.provider) ?? null);
+  turn.store.catalog.replace(provider, catalog.get(provider) ?? null);
   turn.effects.changedTopics.add("catalog");
   turn.effects.changedTopics.add("schedule");
   return ok(null);
@@ -42,6 +38,20 @@ export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Re
 /** The number of removed models that are remembered. */
 const MAX_REMEMBERED = 500;
 const MAX_NAMED = 50;
+
+/** What is known of a provider's catalog after a sync, and which models it no longer lists. */
+const afterSync = (
+  before: CatalogFacts | undefined,
+  listed: NonNullable<CatalogReport["models"]>,
+  nowAt: number,
+): { facts: CatalogFacts; gone: readonly string[] } => {
+  const models = new Set(listed.map(({ id }) => id));
+  const gone = [...(before?.models ?? [])].filter((id) => !models.has(id));
+  const removed = [...(before?.removed ?? []), ...gone.map((id) => [id, nowAt] as const)];
+  const stillGone = removed.filter(([id]) => !models.has(id)).slice(-MAX_REMEMBERED);
+  const prices = listed.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const]));
+  return { facts: { models, removed: new Map(stillGone), prices: new Map(prices) }, gone };
+};
 
 interface AskedModel {
   readonly provider: string | null;
