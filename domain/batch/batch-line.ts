@@ -59,6 +59,13 @@ export interface LineRules {
   readonly aliases: Readonly<Record<string, string>>;
 }
 
+type LineFault = Omit<Fault, "line">;
+export const fault = (code: FaultCode, message: string, param: string | null = null): LineFault => ({
+  code,
+  message,
+  param,
+});
+
 /** `excess` says what is too much in a JSON text before it is parsed; null if nothing is. */
 export const readLine = (
   text: string,
@@ -66,12 +73,15 @@ export const readLine = (
   rules: LineRules,
   excess: (text: string) => string | null,
 ): BatchLine | Fault => {
-  const fault = (code: FaultCode, message: string, param: string | null = null): Fault => ({
-    code,
-    message,
-    param,
-    line,
-  });
+  const read = readRequest(text, rules, excess);
+  return isFault(read) ? { ...read, line } : read;
+};
+
+const readRequest = (
+  text: string,
+  rules: LineRules,
+  excess: (text: string) => string | null,
+): BatchLine | LineFault => {
   const tooMuch = excess(text);
   if (tooMuch !== null) return fault("invalid_json_line", `the line ${tooMuch}`);
   const given = parsed(text);
@@ -83,6 +93,16 @@ export const readLine = (
   if (url !== rules.endpoint)
     return fault("mismatched_url", `url must be the batch's endpoint, "${rules.endpoint}"`, "url");
   if (!hasFields(body)) return fault("invalid_json_line", "body must be a JSON object", "body");
+  const model = modelIn(body, rules);
+  if (typeof model !== "string") return model;
+  // As its job has it: `1e20` becomes 21 digits.
+  const written = JSON.stringify(body);
+  if (written.length > MAX_LINE_BYTES) return TOO_LARGE;
+  return { customId, model, body, hash: fnv1a(written.slice(0, HASHED_CHARS)) >>> 0 };
+};
+
+/** The model that a line's body names, if the body may be a line's. */
+const modelIn = (body: JsonFields, rules: LineRules): string | LineFault => {
   const { model, stream } = body;
   if (model === undefined) return fault("missing_model", "body.model is missing", "body.model");
   if (typeof model !== "string" || model === "" || model.length > MAX_MODEL_CHARS)
@@ -91,7 +111,7 @@ export const readLine = (
     return fault("stream_not_supported", "a batch has no streams: leave out body.stream", "body.stream");
   if (typeof (body.edge ?? true) !== "boolean")
     return fault("unsupported_parameter", "body.edge must be true or false", "body.edge");
-  const following = url === RESPONSES ? followingOf(body) : undefined;
+  const following = rules.endpoint === RESPONSES ? followingOf(body) : undefined;
   if (following !== undefined)
     return fault(
       "unsupported_parameter",
@@ -106,10 +126,7 @@ export const readLine = (
       "a batch's line names one model: leave out body.models, and name an alias with a list as its model",
       "body.models",
     );
-  // As its job has it: `1e20` becomes 21 digits.
-  const written = JSON.stringify(body);
-  if (written.length > MAX_LINE_BYTES) return lineTooLarge(line);
-  return { customId, model, body, hash: fnv1a(written.slice(0, HASHED_CHARS)) >>> 0 };
+  return model;
 };
 
 const followingOf = (body: JsonFields): string | undefined => {
@@ -117,7 +134,7 @@ const followingOf = (body: JsonFields): string | undefined => {
   return FOLLOWING.find((name) => (body[name] ?? null) !== null);
 };
 
-export const isFault = (read: BatchLine | Fault): read is Fault => "code" in read;
+export const isFault = <One extends LineFault>(read: BatchLine | One): read is One => "code" in read;
 
 const isAllowed = (model: string, { models, aliases }: LineRules): boolean => {
   const meant = Object.hasOwn(aliases, model) ? [model, aliases[model] ?? model] : [model];
@@ -133,12 +150,9 @@ const parsed = (text: string): JsonFields | null => {
   }
 };
 
-export const lineTooLarge = (line: number): Fault =>
-  wholeFault("line_too_large", `a line has at most ${MAX_LINE_BYTES} bytes, with its numbers written out`, line);
+const TOO_LARGE = fault("line_too_large", `a line has at most ${MAX_LINE_BYTES} bytes, with its numbers written out`);
 
-export const wholeFault = (code: FaultCode, message: string, line: number | null = null): Fault => ({
-  code,
-  message,
-  param: null,
-  line,
-});
+export const lineTooLarge = (line: number): Fault => ({ ...TOO_LARGE, line });
+
+/** A fault of the whole file. */
+export const wholeFault = (code: FaultCode, message: string): Fault => ({ ...fault(code, message), line: null });

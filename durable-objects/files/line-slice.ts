@@ -4,6 +4,7 @@ import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import {
   type BatchLine,
   type Fault,
+  fault,
   isFault,
   type LineRules,
   lineTooLarge,
@@ -84,7 +85,7 @@ export class Slice {
     const text = decoded(bytes);
     if (text?.trim() === "") return;
     const read = text === null ? null : readLine(text, this.line, this.#asked, jsonExcess);
-    if (read === null) this.#faults.push(wholeFault("invalid_json_line", "the line must be UTF-8", this.line));
+    if (read === null) this.#faults.push({ ...fault("invalid_json_line", "the line must be UTF-8"), line: this.line });
     else if (isFault(read)) this.#faults.push(read);
     else if (this.line > MAX_LINES) this.#tooMany();
     else this.#keep(read, offset, bytes.byteLength);
