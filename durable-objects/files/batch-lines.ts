@@ -211,28 +211,27 @@ export class BatchLines {
   }
 
   /** One of its files, or Anthropic's results, from one byte up to another; a few lines at a time. */
-  *view(batch: string, form: ViewForm, from: number, to: number): Generator<Uint8Array> {
-    const isWhole = form === "anthropic";
-    let [begin, last] = [0, 0];
-    let text = "";
-    for (let page = this.#page(batch, form, last); page.length > 0; page = this.#page(batch, form, last)) {
-      for (const row of page) {
-        if (!isWhole && begin >= to) break;
-        last = row.line as number;
-        const end = begin + (row.bytes as number);
-        const isSmall = row.result_file === null && (isWhole || (begin >= from && end <= to));
-        if (isSmall) text += textOf(PARTS[form](this.#told(batch, last)));
-        if (text !== "" && (!isSmall || text.length >= PIECE_CHARS)) {
-          yield utf8.encode(text);
-          text = "";
-        }
-        if (!isSmall && isWhole) yield* this.#pieces(batch, form, last);
-        else if (!isSmall && end > from) yield* cut(this.#pieces(batch, form, last), from - begin, to - begin);
-        begin = end;
-      }
-      if (!isWhole && begin >= to) break;
+  view(batch: string, form: ViewForm, from: number, to: number): Generator<Uint8Array> {
+    return gathered(form === "anthropic" ? this.#results(batch) : this.#file(batch, form, from, to));
+  }
+
+  /** All of them: their bytes are counted in the form of the files. */
+  *#results(batch: string): Generator<string | Uint8Array> {
+    for (const { line, isLarge } of this.#rows(batch, "anthropic")) {
+      if (isLarge) yield* this.#pieces(batch, "anthropic", line);
+      else yield textOf(anthropicParts(this.#told(batch, line)));
     }
-    if (text !== "") yield utf8.encode(text);
+  }
+
+  *#file(batch: string, form: BatchFileKind, from: number, to: number): Generator<string | Uint8Array> {
+    let begin = 0;
+    for (const { line, bytes, isLarge } of this.#rows(batch, form)) {
+      if (begin >= to) return;
+      const end = begin + bytes;
+      if (!isLarge && begin >= from && end <= to) yield textOf(openAiParts(this.#told(batch, line)));
+      else if (end > from) yield* cut(this.#pieces(batch, form, line), from - begin, to - begin);
+      begin = end;
+    }
   }
 
   /** A line whose body may be large. */
@@ -249,10 +248,18 @@ export class BatchLines {
     yield utf8.encode(tail);
   }
 
-  #page(batch: string, form: ViewForm, after: number): Row[] {
+  /** The lines that it has, a page at a time. `isLarge`: the body is in pieces. */
+  *#rows(batch: string, form: ViewForm): Generator<{ line: number; bytes: number; isLarge: boolean }> {
     const which = { out: "AND state = 'completed'", err: "AND state <> 'completed'", anthropic: "" }[form];
     const query = `SELECT line, bytes, result_file FROM lines WHERE batch = ? AND line > ? ${which} ORDER BY line LIMIT ?`;
-    return all(this.#sql, query, batch, after, LISTED);
+    for (let after = 0; ; ) {
+      const page = all<LineRow>(this.#sql, query, batch, after, LISTED);
+      if (page.length === 0) return;
+      for (const { line, bytes, result_file } of page) {
+        after = line;
+        yield { line, bytes, isLarge: result_file !== null };
+      }
+    }
   }
 
   #told(batch: string, line: number): ToldLine {
@@ -307,6 +314,26 @@ const PARTS: Readonly<Record<ViewForm, (told: ToldLine) => LineParts>> = {
   err: openAiParts,
   anthropic: anthropicParts,
 };
+
+interface LineRow {
+  readonly line: number;
+  readonly bytes: number;
+  readonly result_file: string | null;
+}
+
+/** The texts of short lines together, as bytes. */
+function* gathered(parts: Iterable<string | Uint8Array>): Generator<Uint8Array> {
+  let text = "";
+  for (const part of parts) {
+    if (typeof part === "string") text += part;
+    if (text !== "" && (typeof part !== "string" || text.length >= PIECE_CHARS)) {
+      yield utf8.encode(text);
+      text = "";
+    }
+    if (typeof part !== "string") yield part;
+  }
+  if (text !== "") yield utf8.encode(text);
+}
 
 const textOf = ({ head, body, tail }: LineParts): string => head + body + tail;
 
