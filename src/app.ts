@@ -61,18 +61,21 @@ const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 /** The same limit as on Cloudflare. */
 const MAX_ADDRESS_BYTES = 16 * 1024;
 
-/** Endpoints that need only the tenant and history. Self-hosted, Node answers them itself. */
+/**
+ * Endpoints that need only the tenant and history. Self-hosted, Node answers them itself. The API's pages have this
+ * order.
+ */
 const portableRoutes: readonly Endpoint[] = [
-  ...bulkRoutes,
-  ...insightRoutes,
+  ...dispatchRoutes,
   ...jobRoutes,
+  ...bulkRoutes,
+  ...jobStreamRoutes,
+  ...insightRoutes,
   ...doorRoutes,
   ...responseRoutes,
-  ...jobStreamRoutes,
-  ...dispatchRoutes,
   ...workerRoutes,
-  ...modelRoutes,
   ...workerProtocolRoutes,
+  ...modelRoutes,
   ...killswitchRoutes,
   ...scheduleRoutes,
   ...costRoutes,
