@@ -14,13 +14,26 @@ const SCHEMES: ReadonlySet<string> = new Set(["http:", "https:"]);
 
 const told = (env: Environment, name: string): string => env[name.toLowerCase()] || env[name] || "";
 
+/** A name and a password that a proxy can be told. */
+const isDecodable = ({ username, password }: URL): boolean => {
+  try {
+    for (const part of [username, password]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 /** It may be without a scheme. @throws Error without the value, which may contain a password. */
 const proxyOf = (env: Environment, name: string): string => {
   const text = told(env, name);
   if (text === "") return "";
   const url = text.includes("://") ? text : `http://${text}`;
-  if (URL.canParse(url) && SCHEMES.has(new URL(url).protocol)) return url;
-  throw new Error(`${name} is not the address of an HTTP proxy: use http://host:port, or unset it`);
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed !== null && SCHEMES.has(parsed.protocol) && isDecodable(parsed)) return url;
+  throw new Error(
+    `${name} is not the address of an HTTP proxy: use http://host:port, with a % of its password as %25, or unset it`,
+  );
 };
 
 /** Null if the environment names none. @throws Error if one cannot be used. */

@@ -91,14 +91,14 @@ it("goes to its own machine, and where NO_PROXY says so, without the proxy", asy
   expect(asked).toEqual([]);
 });
 
-it.each(["socks5://127.0.0.1:1080", "http://", "ftp://me:secret@proxy"])(
+it.each(["socks5://127.0.0.1:1080", "http://", "ftp://me:secret@proxy", "http://me:secret%@proxy"])(
   "says which setting is no proxy's address, and not what it is (%s)",
   async (HTTPS_PROXY) => {
     const env = { SERVICE_API_URL: "https://coordinator.test", HTTPS_PROXY };
     for (const args of [["status"], ECHO])
       expect(await command(args, env).ended).toEqual({
         code: 1,
-        said: "HTTPS_PROXY is not the address of an HTTP proxy: use http://host:port, or unset it.\n",
+        said: "HTTPS_PROXY is not the address of an HTTP proxy: use http://host:port, with a % of its password as %25, or unset it.\n",
       });
   },
 );
