@@ -165,12 +165,13 @@ const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string |
   return all;
 };
 
-/** What OpenSSL says of it. */
+/** What OpenSSL says of it; a proxy may give one, too. */
 const PLAIN_ANSWER = /wrong version number|packet length too long/;
 
 export const unreachable = (url: string, error: unknown): ApiProblem => {
   const said = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-  const cause = PLAIN_ANSWER.test(said) ? "it does not speak https: write http://" : said;
+  const isPlain = url.startsWith("https:") && PLAIN_ANSWER.test(said);
+  const cause = isPlain ? "it does not speak https: write http://" : said;
   const where = url === "" ? "" : ` at ${url}`;
   return new ApiProblem(
     {

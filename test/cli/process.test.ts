@@ -97,11 +97,11 @@ it(
       2,
       "<prompt> is missing\nsignalbox run --help shows what it takes.\n",
     ]);
-    const secure = start(["cost"], { SERVICE_API_URL: url.replace("http:", "https:") });
-    expect([await secure.ended, secure.said.err]).toEqual([
-      1,
-      expect.stringContaining("it does not speak https: write http://"),
-    ]);
+    const secured = url.replace("http:", "https:");
+    const secure = start(["cost"], { SERVICE_API_URL: secured });
+    expect([await secure.ended, secure.said.err]).toEqual([1, expect.stringContaining("https: write http://")]);
+    const byProxy = start(["cost"], { SERVICE_API_URL: "http://coordinator.test", HTTP_PROXY: secured });
+    expect([await byProxy.ended, byProxy.said.err]).toEqual([1, expect.not.stringContaining("https: write")]);
   },
   TIMEOUT_MS,
 );
