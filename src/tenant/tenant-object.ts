@@ -4,6 +4,7 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, type Result } from "../../domain/words/result.ts";
 import type { GroupedCall } from "../../durable-objects/calls/grouped-calls.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
+import { log } from "../../log/log.ts";
 import type { Env } from "../env.ts";
 
 const MAX_TRIES = 3;
@@ -82,14 +83,17 @@ interface PlatformError {
   readonly message: string;
   readonly retryable?: boolean;
   readonly overloaded?: boolean;
+  /** The object was ended: by a deploy, at a limit of its CPU time or memory, or because it could not begin. */
+  readonly durableObjectReset?: boolean;
 }
 
 /** The refusal of a request for which an object gave no answer; null for any other error, which is a defect. */
 export const refusalOfLost = (env: Env, error: unknown): Refusal | null => {
-  const { retryable, overloaded, message } = error as PlatformError;
+  const { retryable, overloaded, durableObjectReset, message } = error as PlatformError;
   if (overloaded === true) return { code: "overloaded", retryAfterSeconds: OVERLOAD_RETRY_SECONDS };
   if (lacksSpace(env, message)) return STORAGE_FULL;
-  return retryable === true ? unanswered(env) : null;
+  if (durableObjectReset === true) log("warn", "object.reset", { detail: message });
+  return retryable === true || durableObjectReset === true ? unanswered(env) : null;
 };
 
 /** Calls the object with a new stub per try; an overloaded object is not tried again. */

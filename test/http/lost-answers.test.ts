@@ -31,6 +31,11 @@ const readStream = async (fails: () => Error, relay?: Response, cut?: () => void
 
 it.each([
   ["ends its connection", () => processAway(new Error("socket hang up")), "tenant_unavailable"],
+  [
+    "is reset",
+    () => Object.assign(new Error("its code was updated"), { durableObjectReset: true }),
+    "tenant_unavailable",
+  ],
   ["is overloaded", () => Object.assign(new Error("too many requests"), { overloaded: true }), "overloaded"],
 ])("a reader whose relay %s before its answer begins gets 503 with Retry-After", async (_, fails, code) => {
   const answer = await readStream(fails);

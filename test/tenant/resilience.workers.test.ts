@@ -1,7 +1,7 @@
 // What must not matter: the object's sleep between any two steps, history that is down, a queue full of jobs that no
 // worker can take.
 
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openStore } from "../../durable-objects/store/open.ts";
@@ -222,6 +222,25 @@ describe("a clock that was set back into an hour that a worker does not work in"
       sql.exec("SELECT record ->> '$.opening.changesAt' AS at FROM workers").toArray(),
     );
     for (const { at } of changes) expect(at).toBeLessThanOrEqual(Date.now() + 2 * 3_600_000);
+  });
+});
+
+describe("an object that the platform ends", () => {
+  const end = () => runInDurableObject(world.stub, (_tenant, state) => state.abort("ended")).catch(() => undefined);
+
+  it("is asked again by who waits, and a request that may not be repeated is 503", async () => {
+    await present("w1");
+    const job = await world.ok("POST", "/dispatch", { prompt: "hello" });
+    const waits = world.get(`/api/jobs/${job.id}?wait=20`);
+    const message = { model: "none", messages: [{ role: "user", content: "hello" }] };
+    await present("w2", { apis: ["chat/completions"], models: ["none"] });
+    const asks = world.post("/v1/chat/completions", message);
+    await expect.poll(async () => (await world.ok("GET", "/api/workers/w2")).jobs.length).toBe(1);
+    await end();
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: "done" });
+    expect((await waits).body).toMatchObject({ status: "completed" });
+    const refused = await asks;
+    expect([refused.status, refused.body.error.code]).toEqual([503, "tenant_unavailable"]);
   });
 });
 

@@ -17,6 +17,7 @@ export const EDGE_ROOMS: readonly Room[] = [
     places: ["src/tenant"],
     may: [
       "domain/*",
+      "log",
       "contract/*",
       "durable-objects/steps",
       "durable-objects/operations/*",
