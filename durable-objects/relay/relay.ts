@@ -49,6 +49,9 @@ interface OpenedLine {
 
 const KEY_ENDED = [closeCodes.keyEnded, "the key has ended"] as const;
 
+/** What a data line was opened with; null before it is accepted. */
+const lineOf = (socket: WebSocket): OpenedLine | null => socket.deserializeAttachment();
+
 export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   protected jurisdiction: Jurisdiction | null = null;
   /** Lines that were closed for what they said: frames that were in transit are ignored. */
@@ -193,7 +196,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   /** `liveHashes`: of the secrets that are still valid. */
   async endKey(keyId: string, liveHashes: readonly string[]): Promise<void> {
     for (const socket of this.ctx.getWebSockets()) {
-      const line = socket.deserializeAttachment() as OpenedLine | null;
+      const line = lineOf(socket);
       if (line?.keyId === keyId && !liveHashes.includes(line.openedWith)) close(socket, ...KEY_ENDED);
     }
   }
@@ -202,8 +205,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   async endOthers(workers: readonly Pick<HandedOver, "instance" | "keyId">[]): Promise<void> {
     for (const { instance, keyId } of workers)
       for (const socket of this.ctx.getWebSockets(instance)) {
-        const line = socket.deserializeAttachment() as OpenedLine | null;
-        if (line?.keyId !== keyId) close(socket, NORMAL_CLOSURE, "the worker is no longer this key's");
+        if (lineOf(socket)?.keyId !== keyId) close(socket, NORMAL_CLOSURE, "the worker is no longer this key's");
       }
   }
 
@@ -248,7 +250,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
 
   /** After it has slept with its lines. */
   #jurisdictionOfLines(): Jurisdiction | null | undefined {
-    const line = this.ctx.getWebSockets()[0]?.deserializeAttachment() as OpenedLine | null | undefined;
-    return line?.jurisdiction;
+    const [line] = this.ctx.getWebSockets();
+    return line === undefined ? undefined : lineOf(line)?.jurisdiction;
   }
 }
