@@ -1,5 +1,5 @@
-// The parts of a tenant's object, and what each is given of the others: of those above it. Only the turns' runner is
-// told of later ones, which run turns themselves.
+// The parts of a tenant's object. Each is given parts that were made before it. Only the runner of turns is told of
+// later ones, because these run turns themselves.
 
 import { defaultDocument, historyDefaultsOf } from "../contract/config/config-history.ts";
 import { publicOriginOf } from "../contract/text/public-origin.ts";

@@ -1,4 +1,4 @@
-// Whose keys of hosted providers there are: set, by whom, when. No key is ever shown.
+// The tenant's own keys of hosted providers: for which providers, who set each, and when. No key is ever shown.
 
 import type { ProviderKeyResource } from "../../contract/access/provider-key.ts";
 import { api } from "../api.ts";

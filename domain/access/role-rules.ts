@@ -1,5 +1,5 @@
-// Which role a person has: rules over the claims of the identity provider. The first rule that fits decides; a person
-// whom no rule fits has no role. Claims are hostile text: only own properties are read, and no regular expression runs.
+// Which role a person has: rules over the claims of the identity provider. The first rule that fits decides; without
+// one the person has no role. Claims are hostile text: only own properties are read, and no regular expression runs.
 
 import { hasFields, type Json } from "../words/json.ts";
 import { starPattern } from "../words/star-pattern.ts";

@@ -32,7 +32,7 @@ export const countFirstStates = (views: readonly WorkerView[]): Record<WorkerSta
   return counts;
 };
 
-/** Empty for none. */
+/** A worker without the value has an empty text. */
 const VALUES: Record<GridGroup, (view: WorkerView) => readonly string[]> = {
   provider: ({ worker }) => [worker.provider],
   tag: ({ worker }) => (worker.tags.length === 0 ? [""] : worker.tags),

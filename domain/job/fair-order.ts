@@ -59,7 +59,7 @@ export interface WaitingFlow {
   readonly name: string;
   readonly weight: number;
   readonly waiting: number;
-  /** Of what is served, in (0, 1]. */
+  /** The flow's part of what is served, in (0, 1]. */
   readonly share: number;
   /** Its virtual time. */
   readonly time: number;

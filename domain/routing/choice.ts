@@ -57,7 +57,7 @@ export const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePo
   rank: rankerFor(asked, policy)?.(member) ?? 0,
 });
 
-/** From so many workers on, those that equal ones precede are left out first; for fewer this costs more than it saves. */
+/** From this many workers on, those behind two equal ones are not compared; with fewer, leaving them out costs more. */
 const MANY_WORKERS = 256;
 
 /** The worker that gets the job, with the decision to store; null if no worker may have it. */

@@ -1,4 +1,4 @@
-/** How many entries of a list pass, of one in which all that pass come first. Looks at few. */
+/** Counts the entries that pass, by bisection: in the list they come before all that do not. */
 export const leadingCount = <Entry>(list: ArrayLike<Entry>, passes: (entry: Entry) => boolean): number => {
   let [low, high] = [0, list.length];
   while (low < high) {

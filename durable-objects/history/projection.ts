@@ -61,8 +61,8 @@ export const projectionOf = (
 };
 
 /**
- * What later rows say of these jobs. Looks only as far as the last event of each: thousands of other jobs may follow,
- * at every load.
+ * The events of these jobs in later rows. Stops at the last event of each job, because the rows of thousands of other
+ * jobs may follow.
  */
 const eventsAhead = (
   jobs: readonly Recorded[],

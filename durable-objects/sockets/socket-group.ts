@@ -74,7 +74,7 @@ export class SocketGroupWriter {
     return this.#chars >= this.#fullChars;
   }
 
-  /** A text of one socket: whoever reads the group has it to read, also if the one before was the same. */
+  /** A text of one socket, for a reader of the group to read even if the text before it was the same. */
   add(socket: number, text: string | null): void {
     const added = { text, sockets: [socket] };
     this.#texts.push(added);

@@ -22,7 +22,7 @@ import type { Turn } from "../turn/turn.ts";
 
 /** The platform allows six connections at a time. */
 const MAX_UNDER_WAY = 5;
-/** Of one endpoint, beside others: it may stop answering, and is known to be slow only when its tries have ended. */
+/** Of one endpoint, if there are others: only when its tries have ended is it known whether it answers slowly. */
 const MAX_OF_ONE = 4;
 /** Endpoints that fail share these, because each may take its whole timeout. Those that do leave one for the others. */
 const MAX_FAILING_UNDER_WAY = 2;
@@ -42,7 +42,7 @@ const MAX_BODY_BYTES = 20_000;
 /** Of a body that is cut, at first; halved until it fits. */
 const LONGEST_TEXT = 1_024;
 const CHARS_AN_ENTRY = 16;
-/** Of a deleted or a disabled webhook; at once behind each other, so that other tenants come in between. */
+/** Of a deleted or a disabled webhook in one turn. The next turn follows at once; other tenants run between them. */
 const AT_ONCE = 250;
 /**
  * How many deliveries may wait for one endpoint; for the next, the oldest of them is given up. A large burst and an

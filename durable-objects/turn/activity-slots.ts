@@ -31,7 +31,7 @@ export class ActivitySlots {
     });
   }
 
-  /** Less than zero where an estimate of before was too high; a slot of which less was spent becomes zero. */
+  /** `nanoUsd` is negative if an earlier estimate was too high; no slot falls below zero by it. */
   noteSpent(store: SlotStore, nanoUsd: number, nowAt: number): void {
     this.#slots.note(store, nowAt, (activity) => {
       activity.nanoUsd = Math.max(0, activity.nanoUsd + nanoUsd);

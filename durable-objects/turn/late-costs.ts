@@ -1,5 +1,6 @@
-// What jobs that have left the object cost, told since: a record of one that history gave before it was sent that does
-// not show it. By the rule of history's own statement (`history/corrections.ts`), which may be applied twice.
+// Costs that were told of jobs after they had left the object. A record that history gives out before it is sent such a
+// cost does not show it, so it is added here, by the rule of history's own statement (`history/corrections.ts`): applied
+// twice it changes nothing.
 
 import { usageOfCounts } from "../../domain/job/attempt.ts";
 import type { Job } from "../../domain/job/job.ts";
@@ -12,7 +13,7 @@ export class LateCosts {
   readonly #told = new Map<string, Correction>();
   #stored: (() => readonly Correction[]) | null;
 
-  /** @param stored reads those that history was not sent yet: once, because few jobs come back. */
+  /** @param stored reads the costs that history has not been sent. It is called once at most: few jobs come back. */
   constructor(stored: () => readonly Correction[]) {
     this.#stored = stored;
   }

@@ -1,4 +1,4 @@
-// The model tasks that are live, by worker: what a worker is given again, and their progress, of which a row may have an
+// The live model tasks of each worker, to give them to it again, with their latest progress: a task's row may have an
 // older one.
 
 import { isTaskLive, isTaskOver, type ModelTask } from "../../domain/fleet/model-task.ts";

@@ -10,7 +10,7 @@ import { invalid } from "../../domain/words/refusal.ts";
 import { joined } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
 
-/** Texts and names: a parser makes each one anew, and no client needs as many in one request. */
+/** Texts and names: a parser makes an object of each, and no client needs more in one request. */
 export const MAX_LARGE_BODY_TEXTS = 131_072;
 
 /** Bytes of a text that the outline keeps: more than the prompt that people see. */

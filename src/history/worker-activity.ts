@@ -25,8 +25,8 @@ interface PlacedJob extends WorkedJob {
 const isBefore = (job: PlacedJob | undefined, at: number): boolean => (job?.created_at ?? at) < at;
 
 /**
- * The newest by creation, which is what the index is by: of those created before the period, which may have waited or
- * run into it, a statement's more.
+ * The newest jobs, in the order of their creation, as the index has them. A job that was created before the period may
+ * have run in it: one statement's worth of those is read, too.
  */
 const jobsOf = async (
   db: D1Database,

@@ -227,7 +227,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     return this.#keys;
   }
 
-  /** Links to a result are made for whom asks; its address is not used. */
+  /** The address is not used: a link to the result is made when somebody reads it. */
   get #place(): Parameters<typeof keepResult>[0] {
     const name = { tenant: this.#tenantName, jurisdiction: this.jurisdiction };
     return { env: this.env, name, origin: "" };

@@ -1,5 +1,5 @@
-// The tenant's own keys of providers, sealed before they come here. Which provider's key was set or removed, and by
-// whom, stands in the audit.
+// The tenant's own keys of providers, sealed before they come here. The audit log says which provider's key was set or
+// removed, and who did it.
 
 import type { ProviderKeyResource } from "../../../contract/access/provider-key.ts";
 import { toIso } from "../../../contract/words/field.ts";

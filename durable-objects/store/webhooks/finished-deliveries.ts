@@ -30,7 +30,7 @@ export const finishedDeliveries = (sql: Sql) => ({
     );
   },
 
-  /** The first finished ones, of those that ended before `at` or after which deliveries were written so often. */
+  /** Those that ended before `at`, and those since which `writesSince` deliveries were written; the oldest first. */
   removeFinished: (at: number, writesSince: number, limit: number): void => {
     sql.exec(
       `DELETE FROM deliveries WHERE id IN (

@@ -1,7 +1,7 @@
-// How much is held for a tenant of its clients' WebSocket messages: of those that have not come whole, and of those that the
-// object was not told yet. A few bytes of each socket are free. Above the tenant's bound only the socket whose message
-// began first is read on; the others wait, and nothing is lost. A client that keeps others waiting, because it does not end
-// its message, is cut off. Without this, sockets that each leave a message unfinished would fill the memory.
+// How many bytes of its clients' WebSocket messages are held for a tenant: messages that have not arrived whole, and
+// messages that its object has not been told. A few bytes of each socket are free. Above the tenant's bound only the
+// socket whose message began first is read; the others wait, and nothing is lost. A client that keeps others waiting
+// without ending its message is cut off. Without this, sockets that each leave a message unfinished would fill the memory.
 
 import { Transform } from "node:stream";
 import { MIB } from "../../../domain/words/size.ts";

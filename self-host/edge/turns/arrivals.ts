@@ -1,6 +1,6 @@
-// New connections begin a few at a time, between the requests of those that are open, and one of them is heard for the
-// first time in one turn of the event loop: a client that opens a thousand at once keeps no other waiting, even if it
-// sends all its requests only when they are open.
+// New connections begin a few at a time, between the requests of open ones, and in each turn of the event loop the first
+// request of one of them is read. So a client that opens a thousand at once keeps no other waiting, even if it sends all
+// its requests after they have opened.
 
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
