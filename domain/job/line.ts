@@ -24,25 +24,20 @@ export class Line {
     return this.#places;
   }
 
-  /** How many stand before this one. */
+  /** How many stand before this one: its index, or the one where it would be inserted. */
   before(place: Place): number {
-    return this.#indexOf(place);
-  }
-
-  add(place: Place): void {
-    this.#places.splice(this.#indexOf(place), 0, place);
-  }
-
-  remove(place: Place): void {
-    const index = this.#indexOf(place);
-    const there = this.#places[index];
-    if (there?.id === place.id && there.orderKey === place.orderKey) this.#places.splice(index, 1);
-  }
-
-  /** Its index, or where it would be inserted. */
-  #indexOf(place: Place): number {
     const last = this.#places.at(-1);
     if (last !== undefined && isBefore(last, place)) return this.#places.length;
     return leadingCount(this.#places, (other) => isBefore(other, place));
+  }
+
+  add(place: Place): void {
+    this.#places.splice(this.before(place), 0, place);
+  }
+
+  remove(place: Place): void {
+    const index = this.before(place);
+    const there = this.#places[index];
+    if (there?.id === place.id && there.orderKey === place.orderKey) this.#places.splice(index, 1);
   }
 }
