@@ -2,6 +2,7 @@
 // its recorded cost.
 
 import type { JobEvent, JobEventType } from "../words/event.ts";
+import { hasFields } from "../words/json.ts";
 import { RATE_LIMIT_ERROR } from "./failure.ts";
 import type { JobError, Usage } from "./job.ts";
 
@@ -140,8 +141,7 @@ const errorOf = ({ type, detail }: TimelineEvent): JobError | null => {
   return textIn(told, "code") === null ? null : (told as JobError);
 };
 
-const fieldOf = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+const fieldOf = (value: unknown, name: string): unknown => (hasFields(value) ? value[name] : undefined);
 
 const textIn = (detail: unknown, name: string): string | null => {
   const value = fieldOf(detail, name);
