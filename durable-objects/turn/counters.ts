@@ -1,7 +1,7 @@
 // Counts of a tenant's jobs for the metrics and the dashboard. Kept in memory and stored with each drain: sleep loses
 // nothing, a crash loses the counts of a moment. History has the exact numbers.
 
-import { MEASURES, type Measure, type Observation } from "../../domain/insight/latency.ts";
+import { MEASURES, type Measure, type Observation, OTHER } from "../../domain/insight/latency.ts";
 import type { Usage } from "../../domain/job/job.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/words/job-status.ts";
@@ -51,7 +51,6 @@ export class Histogram {
 /** Label values are bounded: further pairs of provider and model count as "other". */
 export const MAX_TALLIES = 200;
 const MAX_ERROR_CODES = 30;
-const OTHER = "other";
 
 /** An attempt that completed or failed. */
 export interface EndedAttempt {
