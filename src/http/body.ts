@@ -150,6 +150,9 @@ const FOREIGN_CHARSET = /;\s*charset\s*=(?!\s*"?utf-?8\b)/i;
 /** Bodies are UTF-8 (JSON: RFC 8259, 8.1), so another charset is another media type. */
 export const namesForeignCharset = (contentType: string): boolean => FOREIGN_CHARSET.test(contentType);
 
+/** Without its parameters. */
+export const bareMediaType = (contentType: string): string => contentType.split(";")[0]?.trim().toLowerCase() ?? "";
+
 interface Media {
   readonly mediaType: string;
   readonly isJson: boolean;
@@ -158,7 +161,7 @@ interface Media {
 /** What the request says of its body. */
 const mediaOf = (request: Request): Media => {
   const contentType = request.headers.get("content-type") ?? "";
-  const mediaType = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
+  const mediaType = bareMediaType(contentType);
   const isNamedJson = mediaType === "application/json" || mediaType.endsWith("+json");
   return { mediaType, isJson: isNamedJson && !namesForeignCharset(contentType) };
 };

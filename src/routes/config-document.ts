@@ -7,7 +7,7 @@ import { configRequest, withFittingTimes } from "../../contract/config/config-ti
 import { readAs } from "../../contract/words/validation.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
-import { namesForeignCharset, parseJson, readText } from "../http/body.ts";
+import { bareMediaType, namesForeignCharset, parseJson, readText } from "../http/body.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 
 const MAX_CONFIG_BYTES = 64 * 1024;
@@ -15,9 +15,8 @@ const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text
 const MAX_YAML_INDENT = 64;
 const MAX_YAML_BRACKETS = 16;
 
-const bare = (mediaType: string): string => mediaType.split(";")[0]?.trim().toLowerCase() ?? "";
-export const isYaml = (mediaType: string): boolean => YAML_TYPES.includes(bare(mediaType));
-export const isJson = (mediaType: string): boolean => bare(mediaType) === "application/json";
+export const isYaml = (mediaType: string): boolean => YAML_TYPES.includes(bareMediaType(mediaType));
+export const isJson = (mediaType: string): boolean => bareMediaType(mediaType) === "application/json";
 
 export const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   const mediaType = c.req.header("content-type") ?? "";
