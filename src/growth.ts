@@ -127,7 +127,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "values of a JSON body",
-    holds: ["src/http/body.ts#parseJson", "src/front-door/json-outline.ts#tally"],
+    holds: ["src/http/body.ts#parseJsonBody", "src/front-door/json-outline.ts#tally"],
     grownBy: "request",
     countedBy: "contract/words/json-bounds.ts",
     bound: MAX_JSON_VALUES,
@@ -139,7 +139,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "lists and objects of a JSON body",
-    holds: ["src/http/body.ts#parseJson", "src/front-door/json-outline.ts#tally"],
+    holds: ["src/http/body.ts#parseJsonBody", "src/front-door/json-outline.ts#tally"],
     grownBy: "request",
     countedBy: "contract/words/json-bounds.ts",
     bound: MAX_JSON_LISTS,
@@ -151,7 +151,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "different names and short texts of a JSON body, which the process keeps until it collects its garbage",
-    holds: ["src/http/body.ts#parseJson", "src/front-door/json-outline.ts#tally"],
+    holds: ["src/http/body.ts#parseJsonBody", "src/front-door/json-outline.ts#tally"],
     grownBy: "request",
     countedBy: "contract/words/json-bounds.ts",
     bound: MAX_JSON_WORDS,
@@ -163,7 +163,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "levels of a JSON body",
-    holds: ["src/http/body.ts#parseJson"],
+    holds: ["src/http/body.ts#parseJsonBody"],
     grownBy: "request",
     countedBy: "contract/words/json-bounds.ts",
     bound: MAX_JSON_DEPTH,

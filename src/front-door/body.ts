@@ -8,7 +8,7 @@ import { isWithinBytes, MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
-import { decoded, joined, LONG_CHARS, parseJson, readChunks, refuseOtherMedia, STEP_CHARS } from "../http/body.ts";
+import { decoded, joined, LONG_CHARS, parseJsonBody, readChunks, refuseOtherMedia, STEP_CHARS } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
 import { JsonOutline, type Member, type Span } from "./json-outline.ts";
 import type { Body } from "./prompt.ts";
@@ -86,7 +86,7 @@ export const readDoorBody = async (
 
 const readSmall = async (c: AppContext, tenant: string, chunks: readonly Uint8Array[]): Promise<DoorBody> => {
   const text = decoded(joined(chunks));
-  const body = objectOf(parseJson(text));
+  const body = objectOf(parseJsonBody(text));
   return mustStayBytes(text, body) ? outlined(c, tenant, chunks) : { body, large: null };
 };
 

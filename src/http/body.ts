@@ -214,12 +214,12 @@ const readLongJson = async (c: AppContext, media: Media, reading: string | Promi
 const jsonOf = (text: string, { isJson }: Media): unknown => {
   if (text === "") return undefined;
   if (!isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
-  const body = parseJson(text);
+  const body = parseJsonBody(text);
   if (hasTooLarge(text, body)) throw new Refused(invalid("", `the body ${TOO_LARGE_A_NUMBER}`));
   return body;
 };
 
-export const parseJson = (text: string): unknown => {
+export const parseJsonBody = (text: string): unknown => {
   const excess = jsonExcess(text);
   if (excess !== null) throw new Refused(invalid("", `the body ${excess}`));
   try {

@@ -7,7 +7,7 @@ import { configRequest, withFittingTimes } from "../../contract/config/config-ti
 import { readAs } from "../../contract/words/validation.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
-import { bareMediaType, namesForeignCharset, parseJson, readText } from "../http/body.ts";
+import { bareMediaType, namesForeignCharset, parseJsonBody, readText } from "../http/body.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 
 const MAX_CONFIG_BYTES = 64 * 1024;
@@ -26,7 +26,7 @@ export const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   const text = await readText(c, { limitBytes: MAX_CONFIG_BYTES });
   // An empty body is a mistake, not a request for every default; that would be `{}`.
   if (text.trim() === "") throw new Refused(invalid("", "a body is required: the whole config, as JSON or YAML"));
-  const given = isJson(mediaType) ? parseJson(text) : parseYaml(text);
+  const given = isJson(mediaType) ? parseJsonBody(text) : parseYaml(text);
   return unwrap(readAs(configRequest, withHistoryDefaults(withFittingTimes(given), historyDefaultsOf(c.env))));
 };
 
