@@ -4,7 +4,8 @@
 // no such model ──▶ another worker that may have it, at no cost ──▶ failed
 // rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed; a line of a batch waits on
 // retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
-// where the runtime asks for a longer wait than a front-door client waits for a worker ──▶ next of the chain ──▶ failed
+// where the runtime asks for a longer wait than a front-door client waits for a worker ──▶ next of the chain ──▶ another
+// worker, unless it is a rate limit ──▶ failed
 // any other, and every failure after the client got output ──▶ failed
 
 import { isModelMissing } from "../fleet/missing-model.ts";
@@ -12,7 +13,7 @@ import { QUOTA_CODES } from "../words/quota.ts";
 import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
-import { type Decision, type Job, type JobError, jobEvent } from "./job.ts";
+import { type Decision, isWaitedFor, type Job, type JobError, jobEvent } from "./job.ts";
 import {
   asRunning,
   avoidingThis,
@@ -44,8 +45,8 @@ export interface FailurePolicy {
   readonly fallbackProviders: readonly string[];
   /** Those of them that no registered worker offers. */
   readonly unservedProviders: readonly string[];
-  /** Another worker takes the job's model, for a report that this one does not have it. */
-  readonly isModelElsewhere: boolean;
+  /** Another worker may have the job. Told where its model is missing, or its runtime asks to wait. */
+  readonly isElsewhere: boolean;
   /** In [0, 1): spreads the retries of many jobs. */
   readonly jitter: number;
 }
@@ -77,10 +78,10 @@ export const failJob = (
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   const running = asRunning(job, nowAt);
   if (hasFirstToken(job)) return withoutBackoff(failed(running, report, report.error, nowAt));
-  if (lacksModel(job, report.error) && policy.isModelElsewhere) return withoutBackoff(passedOn(running, report, nowAt));
+  if (lacksModel(job, report.error) && policy.isElsewhere) return withoutBackoff(passedOn(running, report, nowAt));
   if (isRateLimited(report.error)) return ok(rateLimited(running, report, policy, nowAt));
   const { retryable } = report.error;
-  const isWorthIt = !isSaidAgain(job, report.error) && !outlastsClient(job, report, nowAt);
+  const isWorthIt = !isSaidAgain(job, report.error) && (policy.isElsewhere || !outlastsClient(job, report, nowAt));
   const mayRetry = retryable && running.attempts < policy.maxAttempts && isWorthIt;
   if ((retryable || isQuota(report.error)) && mayFallBack(running, policy, mayRetry))
     return withoutBackoff(fellBack(running, report, policy, nowAt));
@@ -122,12 +123,13 @@ const mayFallBack = (job: Job, policy: FailurePolicy, mayRetry: boolean): boolea
 
 /**
  * Waits, at least as long as the runtime asked, then goes to another worker if there is one; after the end of a chain
- * it starts from the top.
+ * it starts from the top. Where a client waits, another worker does not keep it for what this one's runtime asked.
  */
 const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Decision => {
-  const { maxAttempts, retry, jitter, unservedProviders } = policy;
+  const { maxAttempts, retry, jitter, unservedProviders, isElsewhere } = policy;
   const backoffMs = attemptDelayMs(job.attempts, retry.backoffMs, retry.maxBackoffMs, jitter);
-  const delayMs = Math.max(backoffMs, report.retryAfterMs ?? 0);
+  const askedMs = isElsewhere && isWaitedFor(job) ? 0 : (report.retryAfterMs ?? 0);
+  const delayMs = Math.max(backoffMs, askedMs);
   const next = requeueJob(
     job,
     nowAt,

@@ -7,7 +7,7 @@ import { isOffline } from "../../../domain/fleet/worker.ts";
 import { isClientsFault } from "../../../domain/front-door/front-door.ts";
 import { observationOf } from "../../../domain/insight/latency.ts";
 import { type FailurePolicy, failJob, lacksModel, type ReportedFailure } from "../../../domain/job/failure.ts";
-import type { Decision, Job, JobError, Usage } from "../../../domain/job/job.ts";
+import type { Decision, Job, Usage } from "../../../domain/job/job.ts";
 import { completeJob, heartbeatJob, recordFirstToken, releaseJob, startJob } from "../../../domain/job/lease.ts";
 import { hearFirst, holds, leaseLost } from "../../../domain/job/lease-fence.ts";
 import { isElsewhere } from "../../../domain/routing/explanation.ts";
@@ -219,9 +219,9 @@ export const fail = (
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
   const heard = heardFirst(turn, job, request);
-  const policy = failurePolicy(turn, job, request.error);
+  const policy = failurePolicy(turn, job, request);
   const failed = failJob(heard.job, request.lease, report, policy, turn.nowAt);
-  const isForOthers = !failed.ok || failed.value.job === job || policy.isModelElsewhere;
+  const isForOthers = !failed.ok || failed.value.job === job || (lacksModel(job, request.error) && policy.isElsewhere);
   const next = isForOthers ? null : nextChoice(turn, heard.job, request.error);
   const decided = failed.ok && next !== null ? ok({ ...failed.value, ...next }) : failed;
   if (!decided.ok) {
@@ -250,7 +250,7 @@ export const fail = (
   return ok(decided.value.job);
 };
 
-const failurePolicy = (turn: Turn, job: Job, error: JobError): FailurePolicy => {
+const failurePolicy = (turn: Turn, job: Job, { error, retryAfterMs }: ReportedFailure): FailurePolicy => {
   const { config, fleet } = turn.memory;
   const provider = job.workerProvider ?? "";
   const later = laterInChain(chainOf(config.routing), provider);
@@ -262,7 +262,7 @@ const failurePolicy = (turn: Turn, job: Job, error: JobError): FailurePolicy => 
     lineWaitMs: job.batch === null ? null : lineWaitMs(turn, provider),
     fallbackProviders,
     unservedProviders: fallbackProviders.filter((next) => fleet.offers.ofProvider(next) === undefined),
-    isModelElsewhere: lacksModel(job, error) && isElsewhereNow(turn, job),
+    isElsewhere: (lacksModel(job, error) || retryAfterMs !== null) && isElsewhereNow(turn, job),
     jitter: turn.random(),
   };
 };

@@ -72,6 +72,16 @@ describe("a runtime that asks for a longer wait than a client waits for a worker
     expect(told(waited, QUEUE_MS + 1, error, { fallbackProviders: ["b"] }).status).toBe("pending");
   });
 
+  test("keeps the request from another worker for the usual back-off alone, unless it limits its rate", () => {
+    const elsewhere = { isElsewhere: true };
+    for (const ms of [10_000, QUEUE_MS + 1]) {
+      const next = told(waited, ms, unavailable, elsewhere);
+      expect(next).toMatchObject({ status: "pending", readyAt: NOON + 1_000, avoidedWorkers: [waited.assignedWorker] });
+      expect(told(unwaited, ms, unavailable, elsewhere).readyAt).toBe(NOON + ms);
+    }
+    expect(told(waited, QUEUE_MS + 1, RATE_LIMITED, elsewhere).status).toBe("failed");
+  });
+
   test("is waited for where no client is", () => {
     for (const job of [unwaited, runningJob()])
       expect(told(job, QUEUE_MS + 1, unavailable)).toMatchObject({ status: "pending", readyAt: NOON + QUEUE_MS + 1 });
@@ -86,7 +96,7 @@ describe("a runtime that does not have the model", () => {
   };
 
   test("passes the job on at once and at no cost, where another worker may have it", () => {
-    const { job, events } = answered({ isModelElsewhere: true });
+    const { job, events } = answered({ isElsewhere: true });
     expect(job).toMatchObject({ status: "pending", attempts: 0, readyAt: null, settledBy: "failed" });
     expect(job.orderKey).not.toBeNull();
     expect(events).toMatchObject([
@@ -101,10 +111,10 @@ describe("a runtime that does not have the model", () => {
 
   test("is told from one that lacks something else, and from a job that names no model", () => {
     const gone = { code: "not_found", message: "no such page", status: 404 };
-    expect(answered({ isModelElsewhere: true }, gone).job.status).toBe("failed");
-    expect(answered({ isModelElsewhere: true }, MISSING, null).job.status).toBe("failed");
+    expect(answered({ isElsewhere: true }, gone).job.status).toBe("failed");
+    expect(answered({ isElsewhere: true }, MISSING, null).job.status).toBe("failed");
     const said = { code: "no_model_loaded", message: "No model loaded", status: 400 };
-    expect(answered({ isModelElsewhere: true }, said).job.status).toBe("pending");
+    expect(answered({ isElsewhere: true }, said).job.status).toBe("pending");
   });
 });
 

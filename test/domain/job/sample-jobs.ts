@@ -53,7 +53,7 @@ export const NO_POLICY: FailurePolicy = {
   lineWaitMs: null,
   fallbackProviders: [],
   unservedProviders: [],
-  isModelElsewhere: false,
+  isElsewhere: false,
   jitter: 0,
 };
 export const RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 };
