@@ -9,7 +9,7 @@ import { withoutProxy } from "./no-proxy.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** To a proxy these names are its own machine. */
-const THIS_MACHINE = "localhost,127.0.0.1,[::1]";
+const THIS_MACHINE = "localhost,127.0.0.0/8,0.0.0.0,::1,::";
 const SCHEMES: ReadonlySet<string> = new Set(["http:", "https:"]);
 
 const told = (env: Environment, name: string): string => env[name.toLowerCase()] || env[name] || "";

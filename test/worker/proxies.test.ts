@@ -88,6 +88,10 @@ it("goes to its own machine, and where NO_PROXY says so, without the proxy", asy
     const { ended } = command(["status"], { ...url, HTTP_PROXY: proxyUrl, NO_PROXY });
     expect(await ended).toMatchObject({ code: 1, said: expect.stringContaining("ENOTFOUND") });
   }
+  for (const host of ["127.8.9.1", "0.0.0.0", "[::]"]) {
+    const { ended } = command(["status"], { SERVICE_API_URL: `http://${host}:10099`, HTTP_PROXY: proxyUrl });
+    expect(await ended).toMatchObject({ code: 1, said: expect.stringContaining("cannot be reached") });
+  }
   expect(asked).toEqual([]);
 });
 
