@@ -114,6 +114,8 @@ const WaitTile = (figures: Figures) => {
 const CapacityTile = ({ activity: { series, period, total } }: Figures) => {
   const [places, load] = [fleetSum((one) => one.places), fleetSum((one) => one.load)];
   const share = places === 0 ? null : load / places;
+  // The figures are read again when jobs end, the load is live.
+  const most = Math.max(load, total.most_under_way);
   return (
     <Tile
       title="Capacity"
@@ -121,7 +123,7 @@ const CapacityTile = ({ activity: { series, period, total } }: Figures) => {
       unit="% taken"
       {...(share === null ? { tone: "stop" as const } : share >= 1 ? { tone: "caution" as const } : {})}
       href="#/fleet"
-      note={`${count(load)} of ${plural(places, "place")} now; at most ${count(total.most_under_way)} in the ${lastOf(period)}`}
+      note={`${count(load)} of ${plural(places, "place")} now; at most ${count(most)} in the ${lastOf(period)}`}
       spark={{
         name: `Most jobs under way at once over the ${lastOf(period)}`,
         values: series.map(({ most_under_way }) => most_under_way),

@@ -238,6 +238,21 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("says of no hour that it had less under way than there is now", async () => {
+    const { page } = await world.show("");
+    const capacity = page.getByRole("region", { name: "Capacity", exact: true });
+    const figures = async (): Promise<number[]> =>
+      ((await capacity.textContent()) ?? "").match(/\d+(?= of| in)/g)?.map(Number) ?? [];
+    await capacity.getByText("places now").waitFor();
+    const [before = 0] = await figures();
+    const dispatch = () => world.call<Job>("POST", "/dispatch", { prompt: "now", provider: "openai" });
+    const jobs = await Promise.all(Array.from({ length: 9 }, dispatch));
+    await capacity.getByText(`${before + 9} of`).waitFor();
+    const [now = 0, most = 0] = await figures();
+    expect([now, most]).toEqual([before + 9, Math.max(before + 9, most)]);
+    for (const { id, lease } of jobs) await world.call("POST", `/api/jobs/${id}/complete`, { lease, result: "done" });
+  });
+
   it("keeps the longest figure in its tile on a tablet", async () => {
     const { page } = await world.open("", { viewport: { width: 820, height: 1180 } });
     const tile = page.getByRole("region", { name: "Wait" });
