@@ -48,6 +48,36 @@ const useChange = (action: BulkAction, onDone: () => void) => {
   return { progress, change };
 };
 
+interface CountedProps {
+  action: BulkAction;
+  filter: Filter;
+  total: number;
+}
+
+/** Which jobs the action changes, in words. */
+const Counted = ({ action, filter, total }: CountedProps) => {
+  const asks = formatSearch(filter);
+  return (
+    <p>
+      {total === 0 ? "None" : plural(total, "job")} {filter.status ?? USUAL_STATUSES[action].join(", ")}
+      {asks !== "" && (
+        <>
+          {" "}
+          with <code>{asks}</code>
+        </>
+      )}
+      , {rangeInWords(filter)}.
+    </p>
+  );
+};
+
+const NotRetried = ({ others }: { others: number }) => (
+  <p class="dim">
+    {plural(others, "more matches and stays", "more match and stay")} as {others === 1 ? "it is" : "they are"}: a
+    batch's line, whose error is in its batch's results, and a request, whose client has its error, are not tried again.
+  </p>
+);
+
 type Reach = "range" | "ever";
 
 export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClose }: BulkProps) => {
@@ -68,15 +98,13 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
   const total = data?.reduce((sum, part) => sum + part.changeable, 0) ?? 0;
   const others = (data?.reduce((sum, part) => sum + part.total, 0) ?? 0) - total;
   const many = plural(total, "job");
-  const confirm = (): Promise<void> => change(data ?? [], reload);
-  const asks = formatSearch(bounded);
   return (
     <Confirm
       title={data === null ? `${verb} jobs` : `${verb} ${many}?`}
       action={data === null ? verb : `${verb} ${many}`}
       isDestructive={isDestructive}
       isReady={data !== null && !isLoading && error === null && total > 0}
-      onConfirm={confirm}
+      onConfirm={() => change(data ?? [], reload)}
       onClose={onClose}
     >
       {mayReachBack && since !== undefined && (
@@ -91,27 +119,9 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
         />
       )}
       <Problem error={error} retry={reload} />
-      {data === null ? (
-        error === null && <Loading what="how many there are" />
-      ) : (
-        <p>
-          {total === 0 ? "None" : many} {filter.status ?? USUAL_STATUSES[action].join(", ")}
-          {asks !== "" && (
-            <>
-              {" "}
-              with <code>{asks}</code>
-            </>
-          )}
-          , {rangeInWords(bounded)}.
-        </p>
-      )}
-      {action === "retry" && others > 0 && (
-        <p class="dim">
-          {plural(others, "more matches and stays", "more match and stay")} as {others === 1 ? "it is" : "they are"}: a
-          batch's line, whose error is in its batch's results, and a request, whose client has its error, are not tried
-          again.
-        </p>
-      )}
+      {data === null && error === null && <Loading what="how many there are" />}
+      {data !== null && <Counted action={action} filter={bounded} total={total} />}
+      {action === "retry" && others > 0 && <NotRetried others={others} />}
       {progress > 0 && (
         <p role="status">
           {count(progress)} of {count(total)} done …
