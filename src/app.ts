@@ -39,7 +39,6 @@ import { workerProtocolRoutes } from "./routes/fleet/worker-protocol.ts";
 import { workerRoutes } from "./routes/fleet/workers.ts";
 import { insightRoutes } from "./routes/insight.ts";
 import { batchRoutes } from "./routes/jobs/batches.ts";
-import { bulkRoutes } from "./routes/jobs/bulk.ts";
 import { dispatchRoutes } from "./routes/jobs/dispatch.ts";
 import { fileByteRoutes, fileRecordRoutes } from "./routes/jobs/files.ts";
 import { jobRoutes } from "./routes/jobs/jobs.ts";
@@ -68,7 +67,6 @@ const MAX_ADDRESS_BYTES = 16 * 1024;
 const portableRoutes: readonly Endpoint[] = [
   ...dispatchRoutes,
   ...jobRoutes,
-  ...bulkRoutes,
   ...jobStreamRoutes,
   ...insightRoutes,
   ...doorRoutes,

@@ -240,6 +240,14 @@ export const lifeOfABatch = async (take: Take): Promise<void> => {
   await take({ operation: "POST /api/batches/{id}/cancel", id, status: 200 });
 };
 
+export const lifeOfAnAgent = async (take: Take): Promise<void> => {
+  const headers = { accept: "application/json, text/event-stream" };
+  const asks = (id: number, method: string, params: object) => ({ jsonrpc: "2.0", id, method, params });
+  const client = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "story", version: "1" } };
+  await take({ operation: "POST /mcp", body: asks(1, "initialize", client), headers, status: 200 });
+  await take({ operation: "POST /mcp", body: asks(2, "tools/list", {}), headers, status: 200 });
+};
+
 export const lifeOfAProviderKey = async (take: Take): Promise<void> => {
   const openai = { id: "openai" } as const;
   await take({ operation: "PUT /api/provider-keys/{provider}", ...openai, body: { key: "a-secret" }, status: 204 });

@@ -7,7 +7,7 @@ import type { Json } from "../../../domain/words/json.ts";
 import type { RefusalCode } from "../../../domain/words/refusal.ts";
 import type { BulkPortion } from "../../../durable-objects/operations/jobs/bulk.ts";
 import type { JobCommand } from "../../../durable-objects/steps/find-job.ts";
-import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { endpoint } from "../../endpoint/router.ts";
 import { findManyArchived, selectForBulk } from "../../history/bulk.ts";
 import { historyOf } from "../../history/databases.ts";
 import { answer } from "../../http/answer.ts";
@@ -24,7 +24,7 @@ const JOBS_A_PORTION = 100;
 /** With prompts and inputs, this many fit well into one call. */
 const ARCHIVED_A_PORTION = 20;
 
-const changeMany = endpoint(
+export const changeMany = endpoint(
   {
     method: "post",
     path: "/api/jobs/bulk",
@@ -102,5 +102,3 @@ const change = async (
 
 const portions = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
-
-export const bulkRoutes: readonly Endpoint[] = [changeMany];

@@ -31,6 +31,7 @@ import { Refused, unwrap } from "../../http/refused.ts";
 import { ask, askAndDrain } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenantForText, waitForJob } from "../../tenant/tenant.ts";
+import { changeMany } from "./bulk.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";
@@ -210,4 +211,14 @@ const events = endpoint(
   },
 );
 
-export const jobRoutes: readonly Endpoint[] = [createJob, createJobs, list, get, patch, cancel, retry, events];
+export const jobRoutes: readonly Endpoint[] = [
+  createJob,
+  createJobs,
+  list,
+  changeMany,
+  get,
+  patch,
+  cancel,
+  retry,
+  events,
+];
