@@ -47,8 +47,12 @@ let output: Output = { format: "json", level: "info" };
 
 export interface LogWriter {
   readonly log: (line: string) => void;
+  readonly warn: (line: string) => void;
   readonly error: (line: string) => void;
 }
+
+/** Cloudflare's own log shows a line at the level of what wrote it. */
+const WRITES: Readonly<Record<LogLevel, keyof LogWriter>> = { debug: "log", info: "log", warn: "warn", error: "error" };
 
 let writer: LogWriter = console;
 
@@ -82,8 +86,7 @@ export const log = (level: LogLevel, event: string, fields: LogFields, error?: u
   const at = new Date().toISOString();
   const line =
     format === "json" ? jsonLine(at, level, event, fields, error) : textLine(at, level, event, fields, error);
-  if (level === "error" || level === "warn") writer.error(line);
-  else writer.log(line);
+  writer[WRITES[level]](line);
 };
 
 const told = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));

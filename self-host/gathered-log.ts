@@ -24,5 +24,10 @@ export const gatheredLog = (out: LogWriter = console): LogWriter & { readonly fl
     if (last?.to === to) last.lines.push(line);
     else gathered.push({ to, lines: [line] });
   };
-  return { log: (line) => add("log", line), error: (line) => add("error", line), flush };
+  return {
+    log: (line) => add("log", line),
+    warn: (line) => add("warn", line),
+    error: (line) => add("error", line),
+    flush,
+  };
 };

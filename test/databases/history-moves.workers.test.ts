@@ -147,7 +147,7 @@ const levelsWithoutHistory = async (world: World, left: string): Promise<unknown
   const socket = await connectWorker(world.key ?? "", { ...offer, instance: "of-socket", concurrency: 0 });
   const lines: string[] = [];
   const take = (line: string) => lines.push(line);
-  writeLogTo({ log: take, error: take });
+  writeLogTo({ log: take, warn: take, error: take });
   configureLog({ SERVICE_LOG: "json" });
   expect(await world.stub.drain()).toBe(false);
   socket.send({ type: "job.completed", id: "late", job_id: left, lease: 1, result: "kept" });

@@ -4,12 +4,16 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { configureLog, log, logProblem } from "../../log/log.ts";
 
 let lines: string[] = [];
+let writers: string[] = [];
 
 beforeEach(() => {
   lines = [];
-  const keep = (line: string): void => void lines.push(line);
-  vi.spyOn(console, "log").mockImplementation(keep);
-  vi.spyOn(console, "error").mockImplementation(keep);
+  writers = [];
+  for (const writer of ["log", "warn", "error"] as const)
+    vi.spyOn(console, writer).mockImplementation((line) => {
+      lines.push(line);
+      writers.push(writer);
+    });
 });
 
 afterEach(() => {
@@ -24,6 +28,11 @@ test("as JSON, a line is one object with its time, level, event and fields", () 
   const line = JSON.parse(lines[0] ?? "");
   expect(line).toMatchObject({ level: "warn", event: "request", request_id: "r-1", status: 401 });
   expect(Date.parse(line.at)).not.toBeNaN();
+});
+
+test("a line is written at its level, by which Cloudflare's own log is searched", () => {
+  for (const level of ["info", "warn", "error"] as const) log(level, "request", {});
+  expect(writers).toEqual(["log", "warn", "error"]);
 });
 
 test("as text, values with spaces are quoted, and what is not known is left out", () => {

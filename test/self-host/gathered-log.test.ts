@@ -8,6 +8,7 @@ const world = () => {
   const written: [string, string][] = [];
   const log = gatheredLog({
     log: (text) => written.push(["log", text]),
+    warn: (text) => written.push(["warn", text]),
     error: (text) => written.push(["error", text]),
   });
   return { log, written };
@@ -25,9 +26,9 @@ it("the lines of one turn are written together, in their order", async () => {
     ["log", "three"],
     ["error", "four\nfive"],
   ]);
-  log.log("six");
+  log.warn("six");
   await nextTurn();
-  expect(written.slice(3)).toEqual([["log", "six"]]);
+  expect(written.slice(3)).toEqual([["warn", "six"]]);
 });
 
 it("what the process says last is written before it ends, and once", async () => {

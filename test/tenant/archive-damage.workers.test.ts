@@ -64,7 +64,7 @@ const DAMAGES = [
 let logged: string[] = [];
 beforeEach(() => {
   logged = [];
-  writeLogTo({ log: () => undefined, error: (line) => logged.push(line) });
+  writeLogTo({ log: () => undefined, warn: (line) => logged.push(line), error: (line) => logged.push(line) });
 });
 afterEach(() => writeLogTo(console));
 

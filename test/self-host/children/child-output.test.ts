@@ -18,6 +18,7 @@ beforeEach(() => {
   lines = [];
   const keep = (line: unknown): true => lines.push(String(line).trimEnd()) > 0 || true;
   vi.spyOn(console, "log").mockImplementation(keep);
+  vi.spyOn(console, "warn").mockImplementation(keep);
   vi.spyOn(console, "error").mockImplementation(keep);
   vi.spyOn(process.stderr, "write").mockImplementation(keep);
 });
