@@ -1,6 +1,7 @@
 // To whom jobs are given, and how many: checks of the leases that a step gave out.
 
 import type { Member } from "../../../domain/fleet/fleet.ts";
+import { missingUntil } from "../../../domain/fleet/model-name.ts";
 import { withModel } from "../../../domain/fleet/model-set.ts";
 import { unavailableOf, type Worker } from "../../../domain/fleet/worker.ts";
 import { isLeased, type Job } from "../../../domain/job/job.ts";
@@ -142,9 +143,10 @@ const isSurelyThere = (member: Member | undefined, nowAt: number): boolean =>
 
 /**
  * A fallback of the coordinator takes at once only what no other living worker could. Jobs with more wishes than these
- * have more reasons why another could not.
+ * have more reasons why another could not. Which models a worker lacks is its record's to say: after shared steps only
+ * the object knows.
  */
-export const fallbacksWait: Check = (before, now, { model, shell, isShared }) => {
+export const fallbacksWait: Check = (before, now, { shell, isShared }) => {
   if (isShared || before.config !== now.config) return null;
   for (const job of newLeases(before, now)) {
     const worker = now.workers.get(job.assignedWorker ?? "");
@@ -160,7 +162,7 @@ export const fallbacksWait: Check = (before, now, { model, shell, isShared }) =>
         (now.backoffs.get(other.provider) ?? 0) <= before.nowAt &&
         mayHave(other, job, now.nowAt) &&
         mayHave(before.workers.get(other.instance), job, before.nowAt) &&
-        !model.lacking.has(`${other.instance} ${job.model}`),
+        missingUntil(other.missingModels, job.model, before.nowAt) === null,
     );
     if (rival !== undefined)
       return `${worker.instance} was given job ${job.id} after ${waitedMs} ms, and ${rival.instance} could take it`;
