@@ -155,8 +155,8 @@ class Input {
 }
 
 /**
- * Where the text begins in the bytes, or where it may begin with the next bytes; their end if nowhere. Behind a line
- * break that is none it looks byte by byte for a while: a search from each would cost twenty times as much.
+ * Where the text begins in the bytes, or may begin and go on in the next ones; the end of the bytes if nowhere. After a
+ * line break that does not match it looks byte by byte for a while: a search from each would cost twenty times as much.
  */
 const indexOf = (bytes: Uint8Array, text: Uint8Array): number => {
   const end = bytes.byteLength;

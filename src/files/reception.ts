@@ -1,6 +1,6 @@
 // One file on its way in. A file that is smaller than a row is held here until all of its request has come, and then lies
-// on a shelf (`durable-objects/files/shelf.ts`); a larger one streams to an object of its own. What a request says of its
-// length makes no object: until a first row has come, its room is taken under the id of a small file.
+// on a shelf (`durable-objects/files/shelf.ts`); a larger one streams to an object of its own. A declared length alone
+// makes no object: until a first row has come, its room is taken under the id of a small file.
 
 import { cleanFileName, type FileResource } from "../../contract/file.ts";
 import { newFileId, newShelvedId, RECEIVING_MS } from "../../domain/file/file.ts";
@@ -29,7 +29,7 @@ export interface Arriving {
   readonly declaredBytes: number | null;
   /** How many can come at most, where that is known. */
   readonly mostBytes?: number | null;
-  /** They are here: what is declared is true. */
+  /** The bytes are here already, so the declared number is true. */
   readonly isHere?: boolean;
   /** Sends the bytes on by `store`, once; answers what the request says of the file. */
   readonly send: (store: (body: ReadableStream<Uint8Array> | null) => Promise<void>) => Promise<FileFacts>;
@@ -64,7 +64,7 @@ export interface Place {
 const OCTETS = "application/octet-stream";
 const CONTENT_TYPE = /^[A-Za-z0-9!#$&^_.+-]{1,64}\/[A-Za-z0-9!#$&^_.+-]{1,64}(\s*;[\x20-\x7e]{1,128})?$/;
 /**
- * The shelf keeps a file for a while longer than the tenant, so that it need not be told the end that is counted there.
+ * The shelf keeps a file a while longer than the tenant does, so that it need not be told when the tenant's time ends.
  */
 const KEPT_LONGER_MS = 10 * MINUTE_MS;
 
@@ -125,7 +125,7 @@ export class Reception {
     this.#row = row;
   }
 
-  /** It is no small file: from here on it is another, with an object of its own. */
+  /** The file is not small: it gets another id, and an object of its own. */
   async #takeLarge(first: Uint8Array, rows: AsyncIterable<Uint8Array>): Promise<void> {
     const { declaredBytes } = this.#arriving;
     await this.#takeRoom(declaredBytes, newFileId(randomId()), this.#id);

@@ -3,8 +3,8 @@
 import { poured } from "../../durable-objects/files/pour.ts";
 
 /**
- * Sends pieces on as they come. What is wrong with them ends the stream early, and is thrown when the receiver has what
- * came before, which is the caller's to drop: inside the stream it would not reach the client.
+ * Sends pieces on as they come. An error in them ends the stream early, and is thrown once the receiver has the pieces
+ * before it, which the caller must drop. Thrown inside the stream, it would not reach the client.
  */
 export const sendOn = async <T>(
   pieces: AsyncIterable<Uint8Array>,

@@ -35,7 +35,7 @@ const untilMoved = async (watch: BeginTools["watch"], from: Followed): Promise<F
   }
 };
 
-/** Its report has overtaken its stream. What failed, or is stored, has begun one, or there is nothing to wait for. */
+/** Whether an ended job's stream may still arrive: it has begun, or the job completed without a stored file. */
 const hasStream = ({ status, hasFirstToken, answerFile }: Followed): boolean =>
   isFinal(status) && (hasFirstToken || (status === "completed" && answerFile === null));
 

@@ -31,7 +31,7 @@ const WHOLE_MEMBERS = [
   "tool_choice",
   "tools",
 ] as const;
-/** Those whose meaning here must be their meaning at the runtime. */
+/** Members that must mean here what they mean at the runtime: none may stand twice. */
 const HEEDED_MEMBERS = [
   ...CHANGED_MEMBERS,
   ...WHOLE_MEMBERS,
@@ -41,9 +41,9 @@ const HEEDED_MEMBERS = [
   "models",
   "edge",
 ] as const;
-/** Of more bytes nobody reads metadata, and no response repeats a member. */
+/** A member with more bytes stays cut: nobody reads such long metadata, and no response repeats it. */
 const MAX_WHOLE_BYTES = 64 * 1024;
-/** Tools of more bytes stand for their conversation by how they begin. */
+/** Of longer tools only the beginning tells one conversation from another. */
 const MAX_TOOLS_BYTES = 256 * 1024;
 
 export type Changes = Readonly<Partial<Record<(typeof CHANGED_MEMBERS)[number], Json>>>;
@@ -54,7 +54,7 @@ export interface LargeBody {
 }
 
 export interface DoorBody {
-  /** Of a large body, long texts are cut, and of very many numbers each. */
+  /** In a large body long texts are cut, and so are numbers after the first few thousand. */
   readonly body: Body;
   /** Null if the body fits into a row of the tenant's database. */
   readonly large: LargeBody | null;
@@ -90,13 +90,13 @@ const readSmall = async (c: AppContext, tenant: string, chunks: readonly Uint8Ar
   return mustStayBytes(text, body) ? outlined(c, tenant, chunks) : { body, large: null };
 };
 
-/** A small body with numbers that a parser changes; but with other models to try it is read as an object alone. */
+/** Whether parsing makes a small body too long or changes its numbers; with other models to try, numbers may change. */
 const mustStayBytes = (text: string, body: Body): boolean =>
   isTooLongWritten(text, body) || (!hasOthers(body) && losesDigits(text));
 
 const hasOthers = ({ model, models }: Body): boolean => Array.isArray(models) && models.some((name) => name !== model);
 
-/** Of `1e20` with its comma: 22 characters from 5. */
+/** The worst case is `1e20` with its comma: 5 characters become 22. */
 const GROWS_AT_MOST = 5;
 
 /** Written again, it is larger than the tenant takes. */
@@ -180,7 +180,7 @@ export const withChanges = ({ chunks, members }: LargeBody, changes: Changes): U
     return { from: start, to: start, text: `${JSON.stringify(name)}:${JSON.stringify(value)},` };
   });
   const ours = ["edge", "models"].flatMap((name) => members.get(name)?.whole ?? []);
-  // Where both stand at the end, each has the comma between them: the one before them goes, too.
+  // If both are the last members, both spans contain the comma between them, and the one before them must go, too.
   const isJoined = ours.some(({ from }) => ours.some((other) => other.from < from && from < other.to));
   for (const { from, to } of ours) edits.push({ from: isJoined ? from - 1 : from, to, text: "" });
   const encoder = new TextEncoder();

@@ -108,7 +108,7 @@ export const withChain = (c: AppContext, token: TokenFacts, read: DoorBody): Pro
     if (!(error instanceof Refused) || c.req.header("idempotency-key") === undefined) throw error;
     // What a repeated request follows may be gone since its first answer.
     const { background, store } = read.body;
-    // Nothing else is asked of a turn that is not made.
+    // The request makes no turn, so the other fields are not read.
     const response = store === false ? null : ({ isBackground: background === true } as NewResponse);
     return { read, response, refused: error.refusal };
   });
@@ -230,7 +230,7 @@ const spliced = ({ chunks, members }: LargeBody, input: readonly Uint8Array[]): 
   return [...between(chunks, 0, span.from), ...input, ...between(chunks, span.to, Number.POSITIVE_INFINITY)];
 };
 
-/** Of a request without its input, as much as answers repeat: a large one's long texts are cut. */
+/** Of a request without its input, which answers repeat. Of a longer one they repeat only the model. */
 const MAX_HEAD_CHARS = 64 * 1024;
 
 const headOf = ({ input: _own, ...rest }: Body): string => {

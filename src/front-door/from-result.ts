@@ -67,19 +67,19 @@ const messageEvents = (answer: Fields): string => {
   ].join("");
 };
 
-/** Of an item: the field that its call's events bring, and their name. */
+/** By the type of an item that is a call: the field that its events bring, and the name of these events. */
 const CALLS: Readonly<Record<string, readonly [string, string]>> = {
   function_call: ["arguments", "function_call_arguments"],
   custom_tool_call: ["input", "custom_tool_call_input"],
 };
 
-/** The lists of an item: the name of their parts' events, and of a part's place. */
+/** An item's lists of parts: their field, the name of a part's events, and the field of these for its place. */
 const LISTS = [
   ["summary", "reasoning_summary_part", "summary_index"],
   ["content", "content_part", "content_index"],
 ] as const;
 
-/** Of a part: the field that its events bring, and their name. */
+/** By the type of a part: the field that its events bring, and the name of these events. */
 const PARTS: Readonly<Record<string, readonly [string, string]>> = {
   output_text: ["text", "output_text"],
   refusal: ["refusal", "refusal"],

@@ -60,7 +60,7 @@ const jobStream = endpoint(
     const found = await orArchived(c, token, params.id, following);
     const job = "line" in found ? endOf(found.line) : found.own;
     const first = await firstChunks(c, token, job, place);
-    // A part must not pass for the whole; of a job that failed, its end says more.
+    // The rest of a stream must not pass for the whole. Of a job that failed, the end says enough.
     if (first?.status === GONE && (job.status === "completed" || !isFinal(job.status)))
       throw new Refused({ code: "stream_gone" });
     return answerBody(c, follow(c, token, job, first, place), STREAM_HEADERS);
@@ -93,7 +93,7 @@ const follow = (
       await body.write(event(isFinal(job.status) ? "end" : "status", job));
       if (!isStreaming(job)) continue;
       chunks ??= await chunksOf(c, token, job, place);
-      // Its answer has begun: a reader too many, whose job has got its worker since, can only be cut.
+      // This answer began before the job had this worker, so a reader too many can only be cut, not refused.
       if (chunks.status === TOO_MANY_REQUESTS) throw new Error("the stream has too many readers");
       await pass(chunks);
       chunks = null;

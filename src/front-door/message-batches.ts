@@ -68,7 +68,7 @@ const inRequests = (message: string): string =>
     .replace(/^body\b|\bbody(?=\.)/, "params")
     .replace(/\bis on line (\d+)/, (_said, line: string) => `is in requests.${Number(line) - 1}`);
 
-/** Waits until the requests are read; what is at fault leaves nothing. */
+/** Waits until the requests are read; a batch that is at fault is deleted and refused. */
 const whenRead = async (c: AppContext, token: TokenFacts, created: BatchFacts): Promise<BatchFacts> => {
   const { id } = created.batch;
   const giveUpAt = Date.now() + LONGEST_READING_MS;

@@ -38,7 +38,7 @@ export const namedEvents = (events: string, response: StoredResponse): string =>
   return named + withOwnId(events.slice(from), response);
 };
 
-/** No text of an answer reads so: inside of a text, quotation marks are escaped. */
+/** The type of an event with the whole answer. No text matches, because quotation marks inside a text are escaped. */
 const BEARS_WHOLE_ANSWER = /"type": ?"response\.(?:completed|incomplete)"/;
 /** The report of a worker whose stream has ended may be so late. */
 const LATE_REPORT_MS = 2_000;

@@ -26,7 +26,7 @@ import { openStoredAnswer } from "./stored-answer.ts";
 import { writtenBody } from "./written-body.ts";
 
 /**
- * For how many times `commit_after_seconds` the status is held back while a worker has the job, also if it is its next.
+ * For how many times `commit_after_seconds` the status is held back while a worker has the job, from each new lease on.
  */
 const COMMITS = 3;
 /**
@@ -37,7 +37,7 @@ const WAITING_COMMITS = 9;
 const LINE_FEED_MS = 5_000;
 const JSON_TYPE = "application/json";
 
-/** `leftJob`: what the request has waited for before. */
+/** `leftJob`: the job that this request waited for before, and whose first client left. */
 export const answerPlain = async (
   c: AppContext,
   token: TokenFacts,
@@ -76,8 +76,8 @@ export const answerPlain = async (
     });
   }
   client.stop();
-  // The client that asked first left, which leaves nothing behind; this one still waits. A runtime's error of that name
-  // is the answer to each repetition.
+  // The job ended because the client that asked first left. This one still waits, so it asks again. If it gets the same
+  // job, the error is a runtime's of that name, and is the answer.
   const isAnothers = asked.isReplayed && ended.error?.code === clientClosed.code && asking.input !== null;
   if (isAnothers && job.id !== leftJob && !client.signal.aborted) return answerPlain(c, token, request, job.id);
   if (ended.status !== "completed") return failureResponse(c, asking.api, ended, headersOf(ended));

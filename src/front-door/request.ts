@@ -157,7 +157,7 @@ const edgeOf = ({ edge }: Body): boolean => {
 /** Fields that are meant for the coordinator, and would be refused by a runtime. */
 const withoutOurs = ({ models: _models, edge: _edge, ...body }: Body): Body => body;
 
-/** A small request as its runtime gets it: what it would be told as null, it is not told at all. */
+/** A small request as its runtime gets it: the stateful fields that would be null or false are left out. */
 const inputOf = (body: Body, changes: Changes): Body =>
   Object.fromEntries(
     Object.entries({ ...withoutOurs(body), ...changes }).filter(([name]) => !STATEFUL.has(name) || !(name in changes)),
@@ -192,7 +192,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
   if (!model.success) throw new Refused(invalid("model", "is required: a name of at most 128 characters"));
   const wantsEvents = asksForEvents(api, body);
   const idempotency = await idempotencyOf(c, { path: c.req.path, body: identity });
-  // What may be asked for again is kept whole.
+  // With an idempotency key the answer may be asked for again, so it is kept whole.
   const isSound = isSpeech(api) && !wantsEvents && idempotency === null;
   const stream = wantsEvents || isSound;
   if (wantsEvents && idempotency !== null)

@@ -21,7 +21,7 @@ import { eventsOfResult } from "./from-result.ts";
 import { chunksOf, firstChunks, isStreaming, keptAlive, statesOf } from "./second-reader.ts";
 import { type WrittenBody, writtenBody } from "./written-body.ts";
 
-/** They have a whole answer. It may not be stored yet, so a reader gets it as it is stored. */
+/** Events with a whole answer. It may not be stored yet, so a reader gets it later, as it is stored. */
 const WHOLE: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
 const FAILED = "response.failed";
 

@@ -108,8 +108,8 @@ const answerOfEnd = async (taken: Taken, job: Followed, headers: Record<string, 
 };
 
 /**
- * Sound that comes as events, from its first one on; null if they are of something else. Where it breaks off, so does the
- * connection: bytes have no words for it. `stop` is called behind the last.
+ * The bytes of sound that comes as events; null if the first event is not sound. If it breaks off, so does the
+ * connection, because bytes cannot carry an error. `stop` is called after the last event.
  */
 const asBytes = async (events: ReadableStream<Uint8Array>, stop: () => void): Promise<StoredAnswer | null> => {
   const sound = soundOf(events);
@@ -178,7 +178,7 @@ export const committed = (taken: Taken, begun: Promise<Beginning>, ifLost: LastW
   const relay = async (): Promise<void> => {
     void body.write(KEEP_ALIVE).catch(() => undefined);
     const first = await begun.finally(endComments);
-    // They have last words of their own: if they are not taken, the client has left, and the relay tells that.
+    // These events have last words of their own. If the pipe fails, the client has left, and the relay tells that.
     if (first.kind === "events") return body.pipe(namedBody(taken, first), {}).catch(() => undefined);
     const { status } = first.job;
     const isWhole = status === "completed" && !isLost(first.job);

@@ -28,7 +28,7 @@ import { asks } from "../tenant/asks.ts";
 const BASE = { tag: "Front door", errorSchema: openAiError, takesAnyQuery: true } as const;
 const params = z.object({ id: z.string().regex(/^upload_[A-Za-z0-9_]{1,60}$/) });
 
-/** Clients send a part again whose answer was lost, as another one: the parts may have so many times what was announced. */
+/** A part whose answer was lost is sent again as another: the parts may have this many times the announced bytes. */
 const SENT_AT_MOST = 2;
 
 /** An upload's id is that of its file with another beginning. */
