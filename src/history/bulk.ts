@@ -17,8 +17,8 @@ interface BulkSelection {
 }
 
 /**
- * A client's request, and a line of a batch, is not tried again once it has failed: it takes no other job's place among
- * the oldest.
+ * A client's request or a line of a batch is not retried once it has failed, so it must not take another job's place
+ * among the oldest.
  */
 const ALSO_REQUIRED: Readonly<Record<BulkAction, string>> = {
   retry: " AND (+jobs.status <> 'failed' OR jobs.record ->> '$.api' IS NULL)",

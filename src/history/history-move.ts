@@ -43,7 +43,7 @@ export const copyHistory = async (moving: Moving, from: HistoryMoveStep | null):
   return step;
 };
 
-/** What other requests of this try still write and delete changes nothing any more, before its end is said. */
+/** Before the end is reported: from here on, late writes and deletes of this try's other requests change nothing. */
 const seal = ({ env, name: { tenant }, place: { to, move } }: Moving): Promise<unknown> =>
   workOnHistory(() =>
     historyOf(env, { tenant, database: to })

@@ -6,8 +6,8 @@ import type { Allowance, Cost } from "../../domain/words/allowance.ts";
 export const STEPS_A_MINUTE = 20;
 
 /**
- * One step for each in turn, for as long as there is more and room for it; `step` answers with what the one after it
- * begins with, or null if there is none.
+ * One step for each in turn, while there is more to do and the allowance lasts; `step` returns what the next step of
+ * that one begins with, or null after the last.
  */
 export const inTurns = async <Due>(
   all: readonly Due[],

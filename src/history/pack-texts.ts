@@ -151,7 +151,8 @@ const packStep = async (db: D1Database, due: Due, before: number): Promise<numbe
   if (end > 0)
     for (const column of COLUMNS) written.push(...(await packColumn(db, { tenant: due.tenant, ids }, column)));
   const unfit = found[end];
-  // Jobs may have ended in the same millisecond; of those that gain nothing none is read twice.
+  // The next step begins with the millisecond of the job that did not fit; if nothing was packed, after the last job,
+  // so that none is read twice.
   const last = found[end - 1];
   const until = unfit === undefined ? lastAt : written.length === 0 ? (last?.at ?? lastAt) : unfit.at - 1;
   const note = db

@@ -8,7 +8,7 @@ import { through } from "./through.ts";
 
 /** Shorter ones gain too little. */
 export const MIN_PACKED_CHARS = 1_024;
-/** Of what gains less, reading would cost more than room is saved. */
+/** A text that shrinks less stays as it is: reading it packed would cost more than the saved room is worth. */
 const MAX_SHARE = 0.8;
 const DIGITS = 9;
 const HEAD_BYTES = 2 * (DIGITS + 1);

@@ -1,4 +1,4 @@
-// Jobs that have left history for the archive: who may read a key's tenant whole reads them.
+// Jobs that have left history for the archive. A key that may read all of its tenant's jobs may read them.
 
 import type { JobListQuery } from "../../../contract/jobs/job-list.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
@@ -13,7 +13,7 @@ import type { ArchivedLine } from "./part.ts";
 import { findInArchive, listArchive } from "./read.ts";
 import { archiveOf } from "./store.ts";
 
-/** The caller may read. Null if the archive has no such job, or there is none. */
+/** For a caller that may read. Null if the archive has no such job, or the service has no archive. */
 export const archivedLine = async (c: AppContext, token: TokenFacts, id: string): Promise<ArchivedLine | null> => {
   const archive = archiveOf(c.env);
   return archive === null ? null : findInArchive(historyOf(c.env, token), archive, token.tenant, id);
@@ -37,7 +37,7 @@ export const orArchived = async <T>(
   }
 };
 
-/** What a command answers; that the archive has its job is a refusal of its own, for those who may read it there. */
+/** What a command answers. If only the archive has the job, a caller that may read it there is told so. */
 export const notArchived = async <T>(c: AppContext, token: TokenFacts, id: string, command: Promise<T>): Promise<T> => {
   const found = await orArchived(c, token, id, command);
   if ("own" in found) return found.own;

@@ -41,7 +41,7 @@ const dueJobs = async (db: D1Database, tenant: string, before: number): Promise<
     .first<{ id: string; created_at: number }>();
   if (oldest === null) return null;
   const day = dayOfId(oldest.id);
-  // No release made such ids; it would be a part of its own.
+  // An id without a day, which no release made, would get a part of its own.
   const [from, below] = day === null ? [oldest.id, `${oldest.id}~`] : idsOfDay(day);
   const { results } = await db
     .prepare(

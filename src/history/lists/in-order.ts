@@ -1,5 +1,5 @@
-// The jobs of a filter in the order of a list by end or cost, which an index has. Each of them is looked at, or compared
-// with what another index finds: then no row is read but of those.
+// The jobs of a filter in the order of a list by end or cost, which an index has. Each is looked at, or compared
+// with what another index finds; then only the rows of jobs that it finds are read.
 
 import { type Bind, binding, boundsOf, conditionsOf, unknownOf } from "./conditions.ts";
 import {
@@ -33,7 +33,7 @@ export interface Span {
 /** Compared with what the full-text index finds: with its nearest, or in a span. */
 export const inOrderOfIndex = (asked: AskedJobs, part: Nearest | Span): Selected => {
   const { bindings, bind } = binding();
-  // Ids first: of words a set is made only where a job is not among them.
+  // Ids first: the set of what the words find is made only when a job does not match by its id.
   const matches = matchesOf(asked, bind).toReversed();
   const isFound = `(${matches.map((match) => isMatch(match, part, bind)).join(" OR ")})`;
   const checks = unknownOf(asked.filter).map(({ sql }) => sql(bind, "+"));
@@ -41,7 +41,7 @@ export const inOrderOfIndex = (asked: AskedJobs, part: Nearest | Span): Selected
 };
 
 const isMatch = ({ query, isOfAll, bounds }: Match, part: Nearest | Span, bind: Bind): string => {
-  // All are no set to compare with.
+  // Where all jobs match, the bounds are enough.
   if (isOfAll) return `(${bounds(IN_ORDER.seq).join(" AND ")})`;
   const { seq } = IN_INDEX;
   // A number is bound as a real one, from which the index would not begin.

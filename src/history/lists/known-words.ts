@@ -2,14 +2,14 @@
 // it tells the first: told the words themselves, it reads on only until it has enough.
 
 /**
- * Of one search: a beginning of more words is left to the index, and one of a word that is longer. A word costs about
- * 40 µs and 25 KB, however many jobs there are. A single letter begins some 450 words of prose.
+ * The most words listed in one search. A beginning of more words, or of a longer word, is left to the index. A word
+ * costs about 40 µs and 25 KB, however many jobs there are. A single letter begins some 450 words of prose.
  */
 const MAX_FORMS = 512;
 const MAX_FORM_CHARS = 64;
 /** Words that the index writes as `toLowerCase` does. */
 const PLAIN = /^[0-9a-z]+$/i;
-/** Of more words than may be listed, one letter begins so many that the index would read a part of all jobs' entries. */
+/** A letter that begins too many words to list finds only itself: the index would read a part of all jobs' entries. */
 const LETTER = /^[0-9a-z]$/i;
 
 /** A pattern may have 50 bytes only. */

@@ -25,7 +25,7 @@ export interface Selected {
   readonly bindings: readonly (string | number)[];
   /** A job's row number. */
   readonly seq: string;
-  /** What `from` has jobs in the order of, which is that of their creation; null: nothing. */
+  /** The column that gives the order of `from`, which is that of the jobs' creation; null if it has no such order. */
   readonly place: string | null;
 }
 
@@ -85,7 +85,7 @@ export const leadOf = async (db: D1Database, tenant: string, filter: JobFilter):
   if (unpriced !== "true" && unpriced_since === undefined && unpriced_until === undefined) return lead;
   const areMany = async (counted: Selected): Promise<boolean> =>
     ((await countOf(db, tenant, counted).first<number>("total")) ?? 0) > MAX_COUNTED;
-  // Of the fewer, each job is looked at.
+  // Each job that the lead finds is looked at: many unpriced ones do not lead if the other conditions find few.
   const isByOthers = (await areMany(UNPRICED)) && !(await areMany(selectionOf(tenant, others, lead).counted));
   return isByOthers ? lead : { ...lead, by: "unpriced" };
 };
@@ -125,7 +125,7 @@ export interface Match {
   readonly isOfAll: boolean;
   /** Between which row numbers. */
   readonly bounds: (seq: string) => string[];
-  /** What the rows of jobs are asked for the same. */
+  /** The span of ids once more, as conditions on the rows of jobs. */
   readonly isWithin: readonly string[];
 }
 
@@ -202,7 +202,7 @@ const ofRows = (
   return { ...selected, counted: selected };
 };
 
-/** What is asked beside what the attempt itself says. */
+/** A filter's conditions beside `unpriced`; `unpriced_since` and `unpriced_until` are asked of the attempt. */
 const besideTold = (filter: JobFilter, bind: Bind): string[] => {
   const { unpriced, unpriced_since, unpriced_until, ...others } = filter;
   return [

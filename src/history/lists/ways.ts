@@ -1,4 +1,4 @@
-// The ways in which a list is read, as a table: the first that applies. What each reads stands above it.
+// The ways in which a list is read, as a table: the first that applies is taken. Above each stands what it reads.
 //
 // What the full-text index finds is in the order of creation, as jobs are. In another order few jobs are sorted; of many,
 // a page is found sooner by going through an index that has this order.
