@@ -14,7 +14,7 @@ type OfOperation<Name extends OperationName, D extends Told> = D & {
   readonly needs: (typeof OPERATIONS)[Name]["needs"];
 };
 
-/** `refuses` of the description is beyond what the operation refuses; its first answer is the one of success. */
+/** The description's `refuses` adds to what the operation refuses; its first answer is that of success. */
 export const operation = <Name extends OperationName, const D extends Told>(
   name: Name,
   description: D,

@@ -67,7 +67,7 @@ const parseParams = (c: AppContext, { params, path, isNameNew }: Description): u
   throw new Refused(notFound(resourceOf(path), Object.values(given)[0] ?? ""));
 };
 
-/** What a path's name is of, where it is no plural in s alone. */
+/** The kind of resource that a path's name stands for, where that is not the name without its last s. */
 const KINDS: Readonly<Record<string, ResourceKind>> = {
   archive: "archived day",
   auth: "tenant",

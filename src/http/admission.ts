@@ -1,5 +1,5 @@
-// Admits a request: it takes a share of its key, its tenant or its address, or gets 429. With a key that is before its
-// body is read; without one it is when its small body is in, so that bodies that never come keep nobody out.
+// Admits a request: it takes a share of its key, its tenant or its address, or gets 429. A request with a key does so
+// before its body is read; one without a key after its small body, so that bodies that never come keep nobody out.
 // Self-hosted, heavy requests, the openings of streams, uploads and downloads then wait for their tenant's turn
 // (`Home.takeTurn`).
 
@@ -112,7 +112,7 @@ export const admit = (c: AppContext, door: Door, token: TokenFacts | null): Admi
 
 type WorkTurn = ReturnType<Home["takeTurn"]> | undefined;
 
-/** What a client leaves unread of a file is held elsewhere, too: few are under way, whatever their clients do. */
+/** The objects' process also holds what a client leaves unread of a file, so the number of these files has a bound. */
 const turnOf = (c: AppContext, work: Work, tenant: string): WorkTurn => {
   const { HOME: home } = c.env;
   const place = work === "sending" ? home?.takeTurn(tenant, "sent") : null;

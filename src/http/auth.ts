@@ -158,7 +158,7 @@ export const refuseForeignOrigin = (c: AppContext): void => {
     });
 };
 
-/** Behind a proxy that ends TLS the scheme differs; the host does where it is not passed on, unless the operator tells it. */
+/** Compares hosts: a proxy that ends TLS changes the scheme. If it hides the host, the operator's address counts. */
 const isOwnOrigin = (c: AppContext, origin: string): boolean => {
   const host = c.req.header("host") ?? new URL(c.req.url).host;
   return origin === publicOriginOf(c.env) || (URL.canParse(origin) && new URL(origin).host === host);

@@ -1,5 +1,5 @@
 // Reads request bodies: with a size limit while they stream and a deadline, strict UTF-8, bounded nesting and number
-// of values. Only the first 64 KiB are read of a key that the tenant's object has not been asked about.
+// of values. Until the tenant's object has been asked about the key, only the first 64 KiB are read.
 
 import { hasTooLarge, TOO_LARGE_A_NUMBER } from "../../contract/text/exact-json.ts";
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";

@@ -5,7 +5,7 @@ import type { AppContext } from "./auth.ts";
 
 const HOST = /^[A-Za-z0-9.-]{1,253}(:\d{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?$/;
 
-/** For what outlives the request. A forwarded host that nobody configured is anybody's: it would lead others elsewhere. */
+/** For addresses that outlive the request. A forwarded host is not used: any client may send one, to mislead others. */
 export const publicOrigin = (c: AppContext): string => publicOriginOf(c.env) ?? new URL(c.req.url).origin;
 
 /** For absolute links in the client's own answer: behind a proxy that names itself, the proxy's. */

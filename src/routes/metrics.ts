@@ -18,7 +18,7 @@ import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { askObject, type TenantName } from "../tenant/tenant-object.ts";
 
-/** Each series of a tenant that has a name is one of a monitor's for ever. */
+/** A monitor keeps each series with a tenant's name for ever. */
 const MAX_NAMED_TENANTS = 100;
 /** Each is a request to its object, and wakes it. */
 const MAX_READ_TENANTS = 500;

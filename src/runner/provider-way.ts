@@ -1,5 +1,5 @@
-// One call's way to a provider: through the vault connector, which adds the key and follows no redirect. It keeps what
-// the provider refused the key with.
+// One call's way to a provider: through the vault connector, which adds the key and follows no redirect. It keeps the
+// provider's words of a refusal.
 
 import { MAX_PART_BYTES } from "../../contract/data-line.ts";
 import { withoutKeyLike } from "../../contract/text/secret-text.ts";
@@ -124,7 +124,7 @@ export class ProviderWay implements Way {
     return { type: "job.failed", error: QUOTES_KEY, ...spent };
   }
 
-  /** The vault has no key to send, or not for this host; else the platform does not say why nobody is there. */
+  /** The vault has no key to send to this host, or nobody answers there, and the platform does not say why. */
   #notCalled({ code, detail: message }: Extract<VaultOutcome, { ok: false }>): JobFailure {
     if (code === "network") return { ...BROKEN_OFF, message };
     this.#words = message;

@@ -18,7 +18,7 @@ const SESSIONS = "Dashboard session";
 /** A key and the spaces that were copied with it. */
 const MAX_SIGN_IN_BYTES = 4 * 1024;
 
-/** The key was typed here: a word about headers would be of another place. */
+/** The key was typed into the dashboard, so its refusal says nothing about headers. */
 const NO_KEY_OF_OURS: Refusal = {
   code: "authentication_failed",
   detail: "This is no key of this service: copy it whole, as it was shown when it was made.",
