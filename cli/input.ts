@@ -3,7 +3,7 @@
 import { parseInterval } from "../contract/words/values.ts";
 import { UsageError } from "./failure.ts";
 
-/** A time is an instant, or so long before now; of what is to come, so long after now. */
+/** A time is given as an instant, or as a span before now (`past`) or after now (`future`). */
 type TimeIs = "past" | "future";
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;

@@ -28,7 +28,7 @@ const BAD_ERROR_RATE = 0.5;
 const LOOK_AT_BUDGET = 0.8;
 const BUDGET_SPAN = { day: "today", month: "this month" } as const;
 
-/** Never zero for what is more. */
+/** A share above zero is never shown as zero. */
 const percent = (share: number): string =>
   share > 0 && share < 0.001 ? "under 0.1 %" : `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 const jobs = (count: number): string => `${count} ${count === 1 ? "job" : "jobs"}`;

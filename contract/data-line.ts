@@ -14,7 +14,7 @@ export const PIECE_CHARS: number = MAX_PART_BYTES / 4;
 export const MAX_DATA_FRAME_BYTES = 4 * 1024 * 1024;
 /** A worker has at most some thousand streams, and what one says in a frame is one part. */
 export const MAX_FRAME_PARTS = 16_384;
-/** Beside the client that made the request; of a job that still waits, with one key. */
+/** Beside the client that made the request. While the job still waits, they are counted for each key. */
 export const MAX_READERS_OF_A_STREAM = 16;
 
 export type StreamError = { code: string; message: string; status?: number };
@@ -32,16 +32,16 @@ export const readerGone = z
 export type ReaderGone = z.infer<typeof readerGone>;
 
 /**
- * Coordinator → worker: of a stream that says much, how many of its characters its readers have taken, or what waits for
- * them holds. Says nothing while a reader is behind, so that a worker that waits at `AHEAD_CHARS` makes no reader slow.
+ * Coordinator → worker: how many characters of a long stream its readers have taken, or are held for them. Not sent
+ * while a reader is behind, so that a worker that waits at `AHEAD_CHARS` makes no reader slow.
  */
 export const readerTook = z
   .object({ type: z.literal("reader.took"), job_id: z.string(), lease: z.int(), chars: z.int() })
   .meta({ id: "ReaderTook" });
 export type ReaderTook = z.infer<typeof readerTook>;
-/** It is told after so many more. */
+/** The next `reader.took` comes after this many more characters. */
 export const TOOK_EVERY_CHARS: number = MAX_PART_BYTES / 4;
-/** What a worker says beyond what it was told of: then it waits. */
+/** A worker waits once it has said this many characters more than the last `reader.took` counts. */
 export const AHEAD_CHARS: number = MAX_PART_BYTES / 2;
 
 /** A separator among the events would end the part: JSON has it escaped, but a runtime's comment may say anything. */

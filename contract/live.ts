@@ -116,7 +116,7 @@ export const liveMessage = z
 
 export type NumberedLiveMessage = z.infer<typeof liveMessage>;
 type Unnumbered<Message> = Message extends unknown ? Omit<Message, "seq"> : never;
-/** Before a viewer gets it: each viewer counts its own. */
+/** A message without its `seq`, which is counted for each viewer. */
 export type LiveMessage = Unnumbered<NumberedLiveMessage>;
 export type ProviderFleet = z.infer<typeof providerFleet>;
 export type ActivityMinute = z.infer<typeof activityMinute>;

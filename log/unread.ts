@@ -1,5 +1,5 @@
-// Whoever reads what a process prints may end before it, as a collector that died. A server and a worker go on: others
-// wait for what they do, and Node would end them at the next line, as a fault that nobody has caught.
+// The reader of a process's output, such as a log collector, may end before the process. A server and a worker go on,
+// because others wait for their work. Without this, Node would end them at the next line, with an uncaught error.
 
 export const goOnUnread = (): void => {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});

@@ -35,8 +35,8 @@ const MAX_ANSWER_CHARS = 500_000_000;
 /** As long as Node's `fetch` waits for the next byte of an answer. */
 const IDLE_MS = 300_000;
 /**
- * Where Node's `fetch`, and the package undici, keep who sends requests: a proxy, for example. From Node 26 on the
- * second counts, and the first has something that passes them on to it.
+ * Where Node's `fetch` and the package undici keep what sends requests, such as a proxy. From Node 26 on `.2` counts,
+ * and `.1` has something that passes requests on to it.
  */
 const DISPATCHERS = [Symbol.for("undici.globalDispatcher.2"), Symbol.for("undici.globalDispatcher.1")];
 const builtInFetch = globalThis.fetch;

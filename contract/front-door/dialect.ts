@@ -74,8 +74,8 @@ const nextNumberAfter = (events: string): number => {
 };
 
 /**
- * Responses clients know no other event for a failure; their helpers read it only of a response that was created, and go
- * over its output. The AI SDK takes no created one without its time and its model.
+ * Responses clients know no other event for a failure. Their helpers read it only after `response.created`, and go over
+ * its output. The AI SDK accepts no `response.created` without the response's time and model.
  */
 const failedResponse = ({ code, message }: DoorError, { jobId, opening, last, model = "" }: SaidBefore): string => {
   const id = RESPONSE_ID.exec(opening)?.[1] ?? `resp_${jobId}`;

@@ -74,7 +74,7 @@ const OPEN: Readonly<Partial<Record<JobStatus, string>>> = {
   running: "in_progress",
 };
 
-/** Of a request, what OpenAI's answers repeat, and what they say where it does not. */
+/** The fields of a request that OpenAI's answers repeat, with what they say if the request lacks one. */
 const REPEATED: Fields = {
   instructions: null,
   max_output_tokens: null,

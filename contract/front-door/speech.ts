@@ -28,8 +28,8 @@ export interface Sound {
 }
 
 /**
- * The sound of such events. @throws if they end before their end, or with an error, or have a longer one: what came was a
- * part.
+ * The sound of such events. @throws if they stop before the last one, report an error, or one is too long: then only a
+ * part came.
  */
 export async function* soundOf(events: ReadableStream<Uint8Array>): AsyncGenerator<Sound, void> {
   for await (const { data } of eventsOf(events, LONGEST_HELD_BYTES)) {

@@ -360,7 +360,7 @@ export const presentJob = (
   stream: job.stream,
   files: [...job.files],
   result_files: job.resultFiles.map(({ contentType, ...file }) => ({ ...file, content_type: contentType })),
-  // That of a client's request is only on its way to the client.
+  // The result file of a client's request is only on its way to the client.
   result_file: job.resultFile === null || job.api !== null ? null : { ...job.resultFile },
   result_bytes: job.resultBytes,
   batch: job.batch,

@@ -41,8 +41,8 @@ async function* linesOf(bytes: ReadableStream<Uint8Array>, longest: number): Asy
 }
 
 /**
- * Events as they arrive. An event without its final empty line is incomplete and is left out, and all from one on that
- * has more than about `longest` characters.
+ * Events as they arrive. An event without its final empty line is incomplete and is left out. One of more than about
+ * `longest` characters ends the reading.
  */
 export async function* eventsOf(
   bytes: ReadableStream<Uint8Array>,

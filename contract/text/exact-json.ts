@@ -57,7 +57,7 @@ const isEscaped = (text: string, at: number): boolean => {
 /** Whether such a number would be changed. The text is JSON. */
 export const losesDigits = (text: string): boolean => !changedNumbers(text).next().done;
 
-/** Such a number is no number then, but is written as it came. Old engines read it as usual. */
+/** Such a number becomes raw JSON, which is written as it came. Old engines parse it as usual. */
 export const parseExact = (text: string): unknown => {
   const changed = rawJSON === undefined ? [] : [...changedNumbers(text)];
   if (changed.length === 0) return JSON.parse(text);

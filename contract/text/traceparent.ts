@@ -16,7 +16,7 @@ export const readTraceparent = (header: string | null | undefined): TraceContext
   return traceId === undefined || spanId === undefined ? null : { traceId, spanId };
 };
 
-/** Whether its caller records the trace: else nobody should (W3C Trace Context, 3.2.2.5.1). One that there is not, is. */
+/** Whether to record the trace: only if its caller does (W3C Trace Context, 3.2.2.5.1), or if there is no header. */
 export const isSampled = (header: string | null): boolean =>
   header === null || parseInt(header.slice(-1), 16) % 2 === 1;
 

@@ -23,7 +23,7 @@ const WORD_CHARS = 10;
 const ESCAPED_WORD_CHARS = 6 * WORD_CHARS;
 const HASH_BITS = 18;
 
-/** A shorter text may nest too deep, but can have too much of nothing. */
+/** A shorter text may nest too deep, but cannot have too many of anything. */
 export const LONG_JSON_CHARS = 65_536;
 
 const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = JSON_MARKS;
