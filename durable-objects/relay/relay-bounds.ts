@@ -7,7 +7,7 @@ import { KIB, MIB } from "../../domain/words/size.ts";
 export const WINDOW_BYTES = MIB;
 /** What a burst may leave unread beyond that, for a moment: a data frame of the largest size. */
 export const BURST_BYTES = MAX_DATA_FRAME_BYTES;
-/** So long also a client that reads on may stand still on a loaded machine. Meanwhile what can wait waits for it. */
+/** A client that reads on may stand still for so long on a loaded machine. Sources that can wait do so meanwhile. */
 export const BURST_MS = 2_000;
 /** The platform copies what it writes to a reader: of a large part a piece at a time. */
 export const PIECE_BYTES = 64 * KIB;
@@ -18,7 +18,7 @@ export const MAX_STREAMS = 4_096;
 export const MAX_LINES = 4_096;
 /** Output that its tenant has not confirmed as this worker's yet. */
 export const UNCONFIRMED_BYTES = 2 * MAX_DATA_FRAME_BYTES;
-/** What each costs, however little was said of it, for a while also when it was refused. */
+/** What an unconfirmed stream counts besides its output; for a while also after it was refused. */
 export const STREAM_BYTES = KIB;
 /** Windows and unread output of one relay. */
 export const RELAY_BYTES = 32 * MIB;

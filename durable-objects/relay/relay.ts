@@ -132,7 +132,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     server.serializeAttachment({ instance, keyId, openedWith, jurisdiction } satisfies OpenedLine);
     this.#streams.get(instance)?.noteLine(null);
     for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
-    // Its key may have ended since the tenant let it in, and the tenant has told of that what was open by then.
+    // The key may have ended after the tenant let this line in: the tenant told only the lines that were open then.
     const asked = [{ holder, end: () => close(server, ...KEY_ENDED) }];
     this.ctx.waitUntil(endInvalid(asked, (holders) => this.tenant().areValid(holders)).catch(() => undefined));
     return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });

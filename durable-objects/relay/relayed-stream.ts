@@ -24,7 +24,7 @@ const encoder = new TextEncoder();
 export class RelayedStream {
   readonly jobId: string;
   readonly lease: number;
-  /** What these two have of it changes with `publish` and `emptyWindow` alone. */
+  /** These two change only in `publish` and `emptyWindow`. */
   readonly window = new StreamWindow();
   readonly said = new SaidEvents();
   readonly writer: StreamWriter;

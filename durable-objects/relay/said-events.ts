@@ -16,13 +16,13 @@ export class SaidEvents {
   chars = 0;
   /** What follows belongs to an event that has begun: nothing else may be said. */
   isWithinEvent = false;
-  /** The first of it, which names the answer that an end must name. */
+  /** The beginning of the stream. It names the answer, which an end event must name, too. */
   #opening = "";
   /** The beginning of the last event that is too long for a part: its name may tell the end of the stream. */
   #begun = "";
   /** Characters that came in pieces of such events or, over HTTP, in more than a part at once. */
   #longChars = 0;
-  /** Of a window that was emptied: the APIs whose end it had, and its last numbered event. */
+  /** What an emptied window had: the APIs whose end was in it, and the last numbered event. */
   readonly #endedFor = new Set<Api>();
   #numbered = "";
 

@@ -30,7 +30,7 @@ export class StreamWindow {
     return this.#parts.map(({ text }) => text).join("");
   }
 
-  /** In which the stream's end is, if it has said it. */
+  /** The text of the last parts. The stream's end is in it, if the stream has said it. */
   get lastText(): string {
     const last = this.#parts.slice(-LAST_PARTS).map(({ text }) => text);
     return last.join("");

@@ -15,7 +15,7 @@ export class UnconfirmedStreams {
   /** With what each has said. */
   readonly #streams = new Map<RelayedStream, number>();
   #saidChars = 0;
-  /** The same of those that were dropped or refused since it was last forgotten. */
+  /** What dropped and refused streams count until `forgetLost`. */
   #lostChars = 0;
   readonly #answers: Answers;
   #isAsking = false;
@@ -47,7 +47,7 @@ export class UnconfirmedStreams {
     return this.#saidChars + this.#lostChars;
   }
 
-  /** What a worker says of jobs that it had comes late now and then. */
+  /** Called from time to time, because late output of jobs that a worker had is no fault. */
   forgetLost(): void {
     this.#lostChars = 0;
   }

@@ -49,7 +49,7 @@ export class Live {
 
   welcome(viewer: TenantSocket): void {
     this.#newcomers.push(viewer);
-    // What happens after the opening is then a change after the snapshot, and no part of it.
+    // If no frame was sent lately, the snapshot goes at once: what happens next is then a change after it.
     const isQuiet = hasPassed(FRAME_EVERY_MS, this.#flushedAt, Date.now());
     this.#schedule(isQuiet ? 0 : FRAME_EVERY_MS);
   }

@@ -36,7 +36,7 @@ export interface Memory {
   /** Workers whose outcomes are newer than their rows; the next drain stores them. */
   readonly unstoredWorkers: Set<string>;
   readonly queue: Queue;
-  /** Which of equal jobs is next. What flows were served that run nothing is not known after a reload. */
+  /** Which of equal jobs is next. A reload forgets what was served to flows that run nothing. */
   readonly flows: Flows;
   /** By running job, the last heartbeat received, and the one in its row at that time. Empty after a reload. */
   readonly beats: Map<string, { readonly storedAt: number | null; readonly heardAt: number }>;
@@ -68,7 +68,7 @@ export interface Memory {
   readonly edgeAskAt: Map<string, number>;
   /** By provider, the last UTC day on which a fallback of the coordinator took over. */
   overflowDays: Readonly<Record<string, number>>;
-  /** When waiting jobs are looked at again that a fallback of the coordinator may take by then. */
+  /** When to look again for waiting jobs that a fallback of the coordinator may take. */
   edgeLookAt: number;
   /** Workers whose new socket is accepted after this commit. */
   readonly openingSockets: Set<string>;

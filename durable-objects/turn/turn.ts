@@ -176,7 +176,7 @@ export class Turn {
     if (after.settledBy === null || isReleased) this.#putUnreported(before, before.assignedWorker, isReleased);
   }
 
-  /** What was given back says itself whether it spent anything. */
+  /** A lease that was given back is not estimated: its worker says whether it spent anything. */
   #putUnreported(job: Job, worker: string, isReleased = false): void {
     const { id: jobId, lease, workerProvider, model, keyId, fairnessKey } = job;
     const isEstimated = !isReleased && isCounted(job);

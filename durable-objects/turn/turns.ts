@@ -9,7 +9,7 @@ import type { TenantStorage } from "../store/sql.ts";
  * has its first answers, and goes on, while the object does the rest.
  */
 const MAX_PER_COMMIT = 256;
-/** How much of it vital turns may have, which go first; the others are never shut out. */
+/** How much of it vital turns may have. They go first, but always leave room for the others. */
 const MAX_VITAL_PER_COMMIT = 192;
 
 /** What runs around the turns of one commit. */

@@ -39,8 +39,8 @@ export class JobWaits {
   }
 
   /**
-   * Ends when the job is final or the time has passed; then its caller reads it: a thousand that wait for one job of
-   * megabytes would have it all at once. A caller that waits is checked again when a key ends.
+   * Ends when the job is final or the time has passed. The answer is without the job, which each caller then reads:
+   * else a thousand callers would get a job of megabytes at once. Their keys are checked again when a key ends.
    */
   async end(credential: Credential, id: string, waitMs: number, caller?: string): Promise<Result<null, Refusal>> {
     const { call, isValid } = this.#tools;
