@@ -97,7 +97,7 @@ export class BatchLines {
     }
     if (faults.length === 0) faults.push(...this.#faultsOfAll(batch));
     save(faults.length > 0 ? "refused" : "ready");
-    // Of a refused one the tenant drops both files.
+    // The tenant drops both files of a refused batch.
     return faults.length === 0 ? this.#ready(batch) : { is: "refused", faults };
   }
 
@@ -215,7 +215,7 @@ export class BatchLines {
     return gathered(form === "anthropic" ? this.#results(batch) : this.#file(batch, form, from, to));
   }
 
-  /** All of them: their bytes are counted in the form of the files. */
+  /** Always all results: `bytes` is their size in the form of the files, so no range can be found by it. */
   *#results(batch: string): Generator<string | Uint8Array> {
     for (const { line, isLarge } of this.#rows(batch, "anthropic")) {
       if (isLarge) yield* this.#pieces(batch, "anthropic", line);
@@ -339,7 +339,7 @@ const textOf = ({ head, body, tail }: LineParts): string => head + body + tail;
 
 const bytesOf = (parts: LineParts): number => utf8.encode(textOf(parts)).byteLength;
 
-/** Of the bytes of pieces those from one place up to another. */
+/** The bytes of `pieces` from one place up to another. */
 function* cut(pieces: Iterable<Uint8Array>, from: number, to: number): Generator<Uint8Array> {
   let at = 0;
   for (const piece of pieces) {

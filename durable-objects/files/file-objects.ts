@@ -42,7 +42,7 @@ export class FileObjects {
   }
 
   async drop(ids: readonly string[], views: readonly FileView[]): Promise<void> {
-    // One after another where they lie in one object: the last of them ends it.
+    // One after another: several may lie in one object, and the last of them ends it.
     for (const { fileId, batch, form } of views)
       await this.of(fileId)
         .dropView(batch, form)

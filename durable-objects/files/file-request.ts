@@ -17,7 +17,7 @@ export interface FileRequest {
   /** The range to read, without its end. */
   readonly from: number;
   readonly to: number;
-  /** To read is not the file, but what a batch made of its lines. */
+  /** If it is set, not the file is read but what a batch made of its lines. */
   readonly view: BatchView | null;
 }
 

@@ -1,4 +1,4 @@
-// Sends pieces on as a stream, at the pace of its reader. Invariant: a piece may be reused by who made it as soon as the
+// Sends pieces on as a stream, at the pace of its reader. Invariant: the maker of a piece may reuse it as soon as the
 // next one is asked for, so that a file of any size passes through one buffer.
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;

@@ -70,8 +70,8 @@ export class RunningDigests {
   }
 
   /**
-   * Reads on in the content of this name, one step at a time, no matter who asks. Null: ask again. What it found it
-   * answers until it is forgotten.
+   * Reads on in the content of this name; only one step runs at a time. Null: ask again. A result is kept and answered
+   * until it is forgotten.
    */
   step(name: string, bytes: number, read: ReadBytes): Promise<StoredBytes | null> {
     const next = this.#last.then(() => this.#step(name, bytes, read));

@@ -95,7 +95,7 @@ export class Segments {
         try {
           if (cut.byteLength > 0) yield cut;
         } finally {
-          // Given back at once, also when the reader leaves: the garbage collector would let as much stand as was read.
+          // Frees the memory at once, also when the reader leaves: the garbage collector would come too late for it.
           row.bytes.transfer(0);
         }
       }

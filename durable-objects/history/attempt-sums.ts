@@ -8,8 +8,8 @@ import { addedToSums, TENANT } from "./cost-sums.ts";
 export const GIVEN = "WITH given AS MATERIALIZED (SELECT key, value FROM json_each(?2))";
 
 /**
- * The attempts of a statement that history does not have yet, and what others lose to them. Most are the first of their
- * job, so that is looked up first.
+ * The attempts of a statement that history does not have yet, and the unpriced counts that they take from known ones.
+ * Most are the first of their job, so that is looked up first.
  */
 const FRESH = `${GIVEN}, told AS MATERIALIZED (
     SELECT key, value ->> 0 AS job_id, value ->> 1 AS lease, (value ->> 2) - (value ->> 2) % 3600000 AS hour_at,

@@ -52,8 +52,8 @@ export const CORRECTIONS: readonly string[] = [
 ];
 
 /**
- * The job that had ended with this attempt, and left the object, shows what it cost; if it went on since, the object
- * decides. With `+` no job is looked at but those that are told.
+ * Shows the cost of a job's last attempt in the record of the job, which has ended and left the object. If the job went
+ * on since, the object decides. `+` makes SQLite look only at the jobs in `told`.
  */
 export const LATE_COSTS = `${TOLD} UPDATE jobs SET cost_nano_usd = COALESCE(told.nano_usd, cost_nano_usd),
     record = iif(told.input_tokens + told.output_tokens = 0, record, json_patch(record, json_object('usage',

@@ -18,7 +18,7 @@ import type { Insert } from "./statements.ts";
 /** History that is so far behind does not catch up while a new job waits. */
 const FAR_CHARS = 4 * RECENT_CHARS;
 const READER_PATIENCE_MS = 10_000;
-/** While load follows load: what is due next is looked for in every table and in the whole journal. */
+/** While load follows load, the wake time is noted this often: it is looked for in every table and the journal. */
 const WAKE_NOTED_MS = 1_000;
 /** One row each; the next request waits for them. */
 const WORKERS_A_DRAIN = 500;
@@ -96,7 +96,7 @@ export class HistoryWriter {
     await this.#pace.wait(chars);
   }
 
-  /** A history that is away, or that was for long, is not waited for. */
+  /** New jobs do not wait for a history that is away, or that is far behind after an outage. */
   #spareChars(): number {
     const waiting = this.#tools.store.outbox.waitingChars();
     return this.#drain.isWell && waiting < FAR_CHARS ? RECENT_CHARS - waiting : Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 // Keeps history near while jobs come faster than it takes them: what memory does not hold of the outbox costs several
-// times as much to send, so new jobs wait a moment for it instead of falling further behind. Oldest first, and bounded:
-// none waits longer than this, and what concerns a job that is there goes on.
+// times as much to send, so new jobs wait a moment instead of making it fall further behind. They go on oldest first,
+// none waits longer than `PATIENCE_MS`, and requests about jobs that are there do not wait.
 
 /** The longest that a new job waits for history. */
 export const PATIENCE_MS = 5_000;

@@ -14,7 +14,7 @@ import { addUp } from "./add-up.ts";
 import { type KeptBatch, keptTextsOf } from "./kept-texts.ts";
 import { type Cells, type Insert, inserts, insertTexts, largeInserts } from "./statements.ts";
 
-/** Of a job's texts its row has the beginning of the prompt, by whose words it is found, and what is short. */
+/** A job's row has the beginning of the prompt, by whose words the job is found, and the other texts if short. */
 const IN_ROW = { promptChars: 4_096, textChars: 1_024 };
 
 /** What D1 has of a job: one of its versions, and its events up to one. */
@@ -25,7 +25,7 @@ export interface Sent {
 
 export interface Projection {
   readonly inserts: readonly Insert[];
-  /** What D1 has with them of each job that they write. */
+  /** What D1 has of each job in these inserts once they are applied. */
   readonly sent: ReadonlyMap<string, Sent>;
 }
 
@@ -185,7 +185,7 @@ const jobRow = (
   return `${JSON.stringify(cells).slice(0, -1)},${JSON.stringify(labelsOf(job))},${archivedRecord(job)},${storedEvents(told)}]`;
 };
 
-/** What attempts cost, after their jobs, whose labels say which sums it belongs to. In this order. */
+/** What attempts cost. Inserted in this order, and after the jobs: their labels say which sums a cost belongs to. */
 export const spentInserts = (outbox: readonly OutboxRow[], jobs: readonly Recorded[]): Insert[] => {
   const { hourSums, groupSums, usual, others } = addUp(outbox, new Map(jobs.map(({ job }) => [job.id, job])));
   return [

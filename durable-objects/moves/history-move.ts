@@ -38,7 +38,7 @@ export const moveHistory = (turn: Turn, move: HistoryMove): Result<HistoryPlace,
   return ok(put(turn, { ...place, move: after(turn, place) }));
 };
 
-/** A tenant that was deleted and made again, or has come back, counts on. */
+/** Numbers of moves only grow, also for a tenant that was deleted and made again, or has come back. */
 const after = (turn: Turn, { move }: HistoryPlace): number => Math.max(turn.nowAt, move + 1);
 
 const settle = (turn: Turn, place: HistoryPlace, at: number, action: string): HistoryPlace => {

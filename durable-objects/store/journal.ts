@@ -64,7 +64,7 @@ export class Journal {
   readonly #unwritten = new Map<number, Set<Journaled>>();
   readonly #ended = new Recent<Journaled>(ENDED_JOBS);
   #chars = 0;
-  /** Of jobs in all rows that are kept or were, in characters. */
+  /** The characters of jobs in all outbox rows, also in those that are deleted. */
   #writtenChars = 0;
 
   constructor(sql: Sql, settings: Seqs) {

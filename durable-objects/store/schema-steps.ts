@@ -363,7 +363,7 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     ) WITHOUT ROWID`,
     `CREATE INDEX response_items_of ON response_items (response_id)`,
   ],
-  // The keys of which one has to stay.
+  // The admin keys: one of them has to stay.
   [
     `CREATE INDEX keys_to_administer ON keys (id) WHERE record ->> '$.role' = 'admin'
       AND record ->> '$.revokedAt' IS NULL AND record ->> '$.personId' IS NULL`,

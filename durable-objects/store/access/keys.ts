@@ -58,7 +58,7 @@ export const keysTable = (sql: Sql) => {
       recent.clear();
       sums.forget();
       const hasRoom = sums.areBelow(limit, limitChars);
-      // One that was in use makes room once it is not, which changes no key.
+      // A revoked key that is in use makes room when its use ends, although no key changes then.
       isFull = !hasRoom && inUse.length === 0;
       return hasRoom;
     },

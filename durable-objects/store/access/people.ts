@@ -22,7 +22,7 @@ export const peopleTable = (sql: Sql) => ({
   all: (): Person[] =>
     records<Person>(sql, "SELECT record FROM people").sort((one, other) => other.lastSeenAt - one.lastSeenAt),
 
-  /** Whose sessions and keys are no workers: who is blocked, has no role (`roleAt`), or may only read. */
+  /** People whose sessions and keys no worker may use: they are blocked, have no role (`roleAt`), or may only read. */
   idsWithoutWork: (): string[] =>
     cells(
       sql,

@@ -1,6 +1,6 @@
 // Jobs that the sweep must look at, and final jobs that are to leave the object. A final job leaves only when history
-// has it: from the journal at once, from the table only after its time has come, and when the outbox rows are gone that
-// may name it: with one of them, and not in the table, waking would find it open.
+// has it: from the journal at once, from the table when its time has come and no outbox row is left that may name it.
+// With such a row and without its row in the table, waking would take it for open.
 
 import type { Job } from "../../../domain/job/job.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
@@ -41,7 +41,7 @@ export const dueJobs = (sql: Sql, journal: Journal) => ({
     );
   },
 
-  /** Those rows are gone: they may leave at `dueAt`. Returns whether any waited for it. */
+  /** Shelved jobs whose outbox rows are gone may leave at `dueAt`. Returns whether there were any. */
   unshelve: (goneSeq: number, dueAt: number): boolean =>
     all(
       sql,

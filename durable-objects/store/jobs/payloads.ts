@@ -35,7 +35,7 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
       return toPayload(row);
     },
 
-    /** Reads no long text: of a prompt that has more than `chars` one more, and no input (as JSON) that has more. */
+    /** Reads no long text: of a longer prompt `chars + 1` characters; null for an input whose JSON is longer. */
     findStart: (jobId: string, chars: number): { prompt: string; input: string | null } => {
       const kept = journal.find(jobId)?.payload;
       const row = kept == null ? first(sql, START, chars + 1, chars * MAX_BYTES_A_CHAR, jobId) : null;

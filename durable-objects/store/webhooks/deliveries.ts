@@ -58,7 +58,7 @@ export const deliveriesTable = (sql: Sql) => ({
       ).map(({ webhookId, count }) => [webhookId, count]),
     ),
 
-  /** Of those that wait for a webhook that is now disabled, so many; returns how many there were. */
+  /** Fails up to `limit` waiting deliveries of a webhook that is now disabled; returns how many there were. */
   failPending: (webhookId: string, error: string, nowAt: number, limit: number): number =>
     all(
       sql,
