@@ -37,8 +37,8 @@ export function seenIn(root, places) {
 }
 
 /**
- * Notes that `products` are built of what was `seen` in `inputs` before the build. In a folder of somebody else, where
- * nothing needed to be built, the next start reads the sources again.
+ * Notes that `products` are built of what was `seen` in `inputs` before the build. In a folder that cannot be written
+ * nothing is noted, and the next start reads the sources again.
  */
 export function markBuilt(root, mark) {
   try {

@@ -29,7 +29,7 @@ const isReadOnly = (directory: string): boolean => {
   }
 };
 
-/** One that can only be read has no room, however much of it is free. */
+/** A read-only disk has no room, however much of it is free. */
 export const readDisk = (directory: string): Disk => {
   const { bavail, blocks, bsize } = statfsSync(directory);
   const freeBytes = isReadOnly(directory) ? 0 : bavail * bsize;
@@ -39,7 +39,7 @@ export const readDisk = (directory: string): Disk => {
 
 const NO_ROOM = /ENOSPC|SQLITE_FULL|database or disk is full|no space left/i;
 
-/** The same failure as a sentence if a full disk is the cause; else null: one that can only be read says so itself. */
+/** The failure as a sentence if a full disk is its cause, else null: a read-only disk's own error says enough. */
 export const fullDiskError = (error: unknown, directory: string): ExitError | null => {
   const found = nearest(directory);
   if (isReadOnly(found)) return null;

@@ -19,7 +19,7 @@ export const makeSocketFolder = (dir: DataDir, name = "run"): string => {
   return near;
 };
 
-/** What a disk does not give up that can only be read any more, the next start replaces. */
+/** On a disk that has become read-only the place stays, and the next start replaces it. */
 export const removeIfPossible = (place: string): void => {
   try {
     rmSync(place, { recursive: true, force: true });

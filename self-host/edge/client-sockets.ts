@@ -17,7 +17,7 @@ export const MAX_PONGS = 16;
 /** Clients are not read while the object is this far behind. */
 export const MAX_BEHIND_BYTES = 8 * 1024 * 1024;
 
-/** They keep the object busy for some ten milliseconds, or it is one long message. */
+/** So many characters keep the object busy for some ten milliseconds. A longer message has a turn of its own. */
 const CHARS_A_TURN = 64 * 1024;
 
 /** A client's WebSocket. */
@@ -182,7 +182,7 @@ export class ClientSockets {
     this.#pingTimer ??= setTimeout(() => this.#tellPings(), PINGS_TOLD_WITHIN_MS);
   }
 
-  /** Pings alone take no turn: idle workers' tenants are no company that others must leave room for. */
+  /** Pings alone take no turn: a tenant whose workers are idle must not count as active beside others. */
   #tellPings(): void {
     this.#pingTimer = null;
     const isAllPings = this.#group.isEmpty;
@@ -234,7 +234,7 @@ export class ClientSockets {
   /** What comes next waits for a turn of its own, which begins when this one ends. */
   async #tellInTurn(turn: Promise<() => void>): Promise<void> {
     this.#awaitsTurn = true;
-    // A turn that is refused, because this process stood still, is none: what was said is not lost.
+    // If the turn is refused, because this process stood still, the messages go without one: they must not get lost.
     const end = await turn.catch(() => null);
     this.#awaitsTurn = false;
     if (this.#isOver) return end?.();

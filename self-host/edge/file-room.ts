@@ -20,8 +20,8 @@ export class FileRoom {
   }
 
   /**
-   * Calls `refuse` once if bytes find a full disk; so many of the first pass in any case. Call the result when the file
-   * has been written, or is refused.
+   * Calls `refuse` once if the disk is full while bytes pass; the first `freeBytes` pass in any case. Call the result
+   * when the file has been written, or is refused.
    */
   watch(file: Readable, refuse: (error: Error) => void, freeBytes = 0): () => void {
     let [unwritten, unlooked] = [0, MIB - freeBytes];

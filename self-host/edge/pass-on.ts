@@ -89,8 +89,8 @@ const send = (answer: IncomingMessage, outgoing: ServerResponse): void => {
 };
 
 /**
- * The app may refuse a body in its middle: it answers, and closes the connection. A write that meets the closed one would
- * end the reading, too, and what has arrived by then, the answer, would be lost.
+ * The app may refuse a body before its end: it answers, and closes the connection. The next write then fails, which
+ * would end the reading, too, and lose the answer that has arrived.
  */
 const connectionTo = (socketPath: string): Socket => {
   const socket = connect(socketPath);

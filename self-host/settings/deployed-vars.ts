@@ -1,5 +1,5 @@
-// The [vars] of wrangler.toml, for a deploy. What the running service could not use ends it, because it is said nowhere
-// else.
+// The [vars] of wrangler.toml, for a deploy. A value that the running service could not use ends the deploy, because
+// nothing else reports it.
 
 import { ExitError } from "../exit-error.ts";
 import { requireSignIn } from "./edge-environment.ts";

@@ -26,7 +26,7 @@ const BURST_MESSAGES = 512;
 const MESSAGES_A_PIECE = 64;
 /** What passes in one turn of the event loop: they may all have bytes at once. */
 const LINE_BYTES_A_TURN = 256 * 1024;
-/** Lines wait no longer: readers that come back get 1 MiB each at once, which no line sends. */
+/** Lines wait no longer than this: readers that come back get 1 MiB each at once, which no line has sent. */
 const LONGEST_DEBT_MS = 1_000;
 /** By then both buckets are full: a line that closes and comes again must not find new ones. */
 export const FULL_AGAIN_MS = LONGEST_DEBT_MS + (1_000 * READER_BURST_BYTES) / READER_BYTES_A_SECOND;

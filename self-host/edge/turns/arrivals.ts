@@ -40,7 +40,7 @@ export const beginFewAtOnce = (server: Server, atOnce: number = BEGUN_AT_ONCE): 
 const hearFewAtOnce = (server: Server): { add: (socket: Socket) => void } => {
   /** They are read, and have asked nothing yet. */
   const silent = new Set<Socket>();
-  /** Silent ones that are not read. Who went on and was not heard goes to their end: none that stays silent is passed twice. */
+  /** Silent ones that are not read. One that was read again and asked nothing goes to the end: others come first. */
   const held = new Set<Socket>();
   let heard = 0;
   const nextTurn = (): void => {

@@ -1,6 +1,6 @@
 // Connections of one owner (`turn-owner.ts`) end a few in each turn of the event loop: a client that closes a thousand at
-// once keeps no other waiting. The rest of the owner's are not read until the next turns, so that their ends come later.
-// So it is when the read of one takes long (`small-chunks.ts`).
+// once keeps no other waiting. The owner's other connections are not read until the next turns, so that their ends come
+// later. The same happens when reading one takes long (`small-chunks.ts`).
 
 import type { Socket } from "node:net";
 import { resumeFirst } from "./held-sockets.ts";

@@ -13,7 +13,7 @@ interface Rule {
   readonly gapShare: number;
   /** What took less leaves them nothing. */
   readonly gapFromMs?: number;
-  /** Of the time that it left to them before it asked, so much counts. */
+  /** Time without work before a request shortens the gap after it, by this at most. */
   readonly savedMs?: number;
   /** What takes longer waits for its client most of the time, and keeps no turn. */
   readonly longestMs?: number;

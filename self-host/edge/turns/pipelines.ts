@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 export const ANSWERED_AT_A_TIME = 8;
 /** Of one connection without an answer; with more it is cut off. Clients that pipeline send some tens. */
 export const MAX_UNANSWERED = 256;
-/** Of all connections, for those that wait; who sends one more is cut off. */
+/** What the waiting requests of all connections may take; a client that sends one more is cut off. */
 export const MAX_PIPELINED_BYTES = 32 * 1024 * 1024;
 /** Of a request beside its headers: what Node and its listeners keep of it. */
 const REQUEST_BYTES = 4 * 1024;

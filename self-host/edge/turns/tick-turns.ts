@@ -2,7 +2,7 @@
 // at once, and a thousand streams may have bytes; done in one turn, everything else of this process would wait for the
 // last of them. The rest waits for the next turns, first come first served; others come in between.
 
-/** Beyond it nothing waits: what begins is refused by the shares (`src/http/shares.ts`). */
+/** Beyond this number work begins at once, and the shares refuse it (`src/http/shares.ts`). */
 export const MAX_WAITING = 4_096;
 
 interface Work {
