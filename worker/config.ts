@@ -15,9 +15,9 @@ export type ConfigWatch = {
   /** Resolves when the config has been read after this call. */
   refresh: () => Promise<void>;
   /**
-   * The config for a job that begins now. `newest`: the ETag that the coordinator had as it gave out the job; what has it
-   * is not read again. `mayWait`: for a short time, until the config has been read. For a job that may not, it is read a
-   * moment later, which is not the moment in which that job calls its runtime.
+   * The config for a job that begins now. `newest`: the ETag that the coordinator had as it gave out the job; a config
+   * with this ETag is not read again. `mayWait`: the job waits a short time for the config to be read. For a job that
+   * may not wait, it is read a moment later, so that the read does not delay the job's call of its runtime.
    */
   forJob: (mayWait: boolean, newest?: string) => WorkerConfig | Promise<WorkerConfig>;
 };

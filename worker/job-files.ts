@@ -84,7 +84,7 @@ const freeName = (given: string, taken: Set<string>): string => {
 
 type Tried = { sent: FileSent; isNeverReached?: boolean };
 
-/** Where a connection broke off, the coordinator may have the file: another try would make it two. */
+/** After a connection broke off there is no other try: the coordinator may have the file, and would have it twice. */
 export const coordinatorFiles = (at: Pick<SessionSettings, "apiUrl" | "apiKey">): JobFiles => ({
   send: async (job, name, bytes, signal) => {
     const isWhole = typeof bytes === "string" || bytes instanceof Uint8Array;

@@ -93,7 +93,7 @@ export const runJob = async (job: LeasedJob, settings: RunSettings, halt: AbortS
       return { type: "job.failed", error: timedOut(timeoutSeconds), ...spending, ...timing };
     }
     const report = await reportOf(job, outcome, timing, settings.storeResult, stop.signal);
-    // Where it was halted while its result was stored, nothing else of it counts.
+    // If the job was halted while its result was stored, only what it spent counts.
     return halt.aborted ? { type: "job.spent", ...spending } : report;
   } catch (error) {
     if (halt.aborted) return { type: "job.spent", ...spending };

@@ -188,8 +188,8 @@ const onEnd = (log: WorkerLog, env: Environment, drain: () => void): void => {
 };
 
 /**
- * npx starts it through a shell that does not pass SIGTERM on: the signal ends npx and the shell alone. SIGKILL ends npx
- * alone, and the shell gets another parent. A shell that npx has made to the worker is not there: what started npx may end.
+ * npx starts it through a shell that does not pass SIGTERM on: the signal ends only npx and the shell. SIGKILL ends
+ * only npx, and the shell gets another parent. If the shell has become the worker, only npx is watched.
  */
 const onParentGone = (act: () => void): void => {
   const { pid, process: parent } = STARTED_BY;

@@ -57,7 +57,7 @@ export const unpricedIn = ({ from, to }: Span): Record<string, string> => ({
   unpriced_until: to,
 });
 
-/** What a group's cost is of, the most expensive first; the list knows when a job was created, not when it ended. */
+/** A link to a group's jobs, the most expensive first. The list finds them by when they were created, not ended. */
 export const JobsLink = ({ filter, span: { from, to }, name }: { filter: Filter; span: Span; name: string }) => (
   <a
     title="Its jobs that were created in this span, most expensive first"

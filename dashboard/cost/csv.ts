@@ -2,7 +2,7 @@
 
 /** Some take the wide forms of these signs, too. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
-/** Where another language's spreadsheet ends a cell is quoted, too: what follows would begin one. */
+/** Also what ends a cell in another language's spreadsheet: the text behind it would begin a new cell. */
 const NEEDS_QUOTES = /[",;\t\r\n]/;
 
 const cellOf = (value: string | number | null): string => {

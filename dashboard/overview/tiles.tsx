@@ -52,7 +52,7 @@ const ErrorTile = ({ activity: { total, series, period } }: Figures) => {
   );
 };
 
-/** Per time that is counted, which is less than the period; in the largest unit of time in which it is at least one. */
+/** The rate over the counted time, which is less than the period; per the shortest unit that gives at least one. */
 export const rateOf = ({ from, to }: { from: string; to: string }, jobs: number): { figure: string; unit: string } => {
   const perMinute = (jobs * MINUTE_MS) / (Date.parse(to) - Date.parse(from));
   const [rate, unit] =
@@ -78,7 +78,7 @@ const ThroughputTile = ({ activity: { total, series, period, ...counted } }: Fig
   />
 );
 
-/** Those that wait on are in no figure of jobs that were taken. */
+/** The tile's other figures are only of jobs that were taken, not of those that still wait. */
 const StillWaiting = () => {
   const all = waits.value;
   if (all.length === 0) return <>nothing waits now</>;

@@ -6,8 +6,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 export interface Column {
   readonly title: string;
   /**
-   * `num` for numbers, `cell-wide` for columns that a narrow table hides, also `cell-mid` for those of them that a
-   * tablet's keeps, `cell-roomy` for those that only a phone's hides.
+   * `num`: numbers. `cell-wide`: hidden in a narrow table; with `cell-mid` a tablet's table keeps it. `cell-roomy`:
+   * hidden only in a phone's table.
    */
   readonly class?: string;
   /** Its cells need no visible heading. */

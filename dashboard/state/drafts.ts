@@ -34,7 +34,7 @@ effect(() => {
   if (read()?.owner !== last) write(null);
 });
 
-/** Only when nobody is signed in any more, and nobody chose that, or while a session is renewed. */
+/** Keeps it only if the session has ended and the user has not signed out, or while the session is renewed. */
 export const keepDraft = (form: string, draft: unknown): void => {
   if (session.peek() || last === null || readHint() === "out") return;
   const before = read();

@@ -1,7 +1,7 @@
 // Keeps the keyboard's focus in the page: what had it may go, or be switched off, by what it did or by what happened
 // elsewhere. It then moves to what is left beside it, else to the page's heading.
 
-/** Not what throws something away at once: who presses Enter twice would lose it. */
+/** Without buttons that throw something away at once: a second press of Enter would do that. */
 const MAY_HAVE_FOCUS = "a[href], button:not([data-forgets]), input, select, textarea, [tabindex='0']";
 
 let held: Element | null = null;

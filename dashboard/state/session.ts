@@ -103,8 +103,8 @@ const resume = async (said: string | null = null): Promise<void> => {
     }
     session.value = null;
   });
-  // A person who signed in with the organisation's identity, perhaps to another tenant, came back to a fresh document:
-  // a tab that went on with the session before would show one tenant and change another.
+  // A sign-in with the organisation's identity, perhaps to another tenant, ends in a fresh document. Other tabs must
+  // hear of it: with the session before they would show one tenant and change another.
   const found = session.peek();
   if (found && hintEndsAt() !== found.expires_at) sayHint("in", found.expires_at);
 };

@@ -59,8 +59,8 @@ export const spentSoFar = (dialect: Dialect, assembly: Assembly, inputTokens: ()
 };
 
 /**
- * What an answer spent, of which its runtime counts nothing, or one part as nothing. `chars`: of a stream, whose answer
- * may be forgotten. Vectors are not output that is counted.
+ * Estimates what an answer spent if its runtime counts nothing, or input or output as zero. `chars`: the length of a
+ * stream, whose text may be dropped. Vectors do not count as output.
  */
 export const spentOnAnswer = (
   told: Usage | undefined,

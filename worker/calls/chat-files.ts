@@ -1,5 +1,5 @@
-// The files of an ordinary job as a chat takes them: behind the prompt, an image as a part, a text as it reads. Of
-// another type a chat has no part: it is refused by its name, never left out.
+// The files of an ordinary job as a chat takes them: behind the prompt, an image as a part, a text as it reads. A
+// file of another type is refused by its name, never left out.
 
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { type ChatBody, type ChatBodyResult, unsupportedInput } from "./chat-body.ts";

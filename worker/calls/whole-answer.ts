@@ -45,7 +45,7 @@ export const readWhole = async (
   const pieces = piecesOf(response);
   if (reader.dialect.answersInBytes === true && !/\bjson\b/i.test(type)) {
     const first = await pieces.next();
-    // A proxy's page is no sound, nor is nothing; of silence the text is empty.
+    // A proxy's page is no answer. An empty one is no sound, but may be the text of silence.
     const isNone = /\bhtml\b/i.test(type) || (first.done === true && reader.dialect.speaks === true);
     if (isNone) return failed(reader.explain({ body: lacking(reader.dialect) }));
     const bytes = bounded(first.done ? [] : [first.value], pieces);

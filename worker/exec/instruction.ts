@@ -21,7 +21,7 @@ const words = z
     return given == null ? "" : JSON.stringify(given);
   });
 
-/** A program that writes only words has failed, too, and one that writes a field in a form of its own. */
+/** An error may be words alone, or have a field in a form of its own: its job fails all the same. */
 const errorFields = z.preprocess(
   (given) => (typeof given === "string" ? { message: given } : given),
   z.object({

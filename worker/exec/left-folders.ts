@@ -51,7 +51,7 @@ export const removeLeftFolders = async (folder: string = tmpdir()): Promise<numb
     const left = names.filter((name) => name.startsWith(`${worker}-`)).map((name) => path.join(folder, name));
     const removed = await Promise.all(left.map(remove));
     count += removed.filter((isRemoved) => isRemoved).length;
-    // What could not be removed is found again by it.
+    // The socket leads to the folders that could not be removed, so it stays with them.
     if (removed.every((isRemoved) => isRemoved)) await remove(place);
   }
   return count;

@@ -158,7 +158,7 @@ const finished = async (returned: unknown, { emit, signal }: Context): Promise<u
   return returned.return(undefined);
 };
 
-/** What a handler is given to wait for. It has failed, and the handler has heard of it: the rest is the handler's. */
+/** A promise for a handler to wait for. If it fails and the handler waits for it, the handler decides what follows. */
 class Handed<T> extends Promise<T> {
   static override readonly [Symbol.species] = Promise;
   #isTaken = false;
@@ -186,7 +186,7 @@ const noted = <T>(doing: Promise<T>, { unawaited }: Life): Promise<T> => {
   return handed;
 };
 
-/** Of a Map, a Set, a promise or an error JSON would keep nothing, of NaN it would make null, and say nothing. */
+/** Without this JSON would silently empty a Map, a Set, a promise or an error, and make NaN null. */
 const refuseLost = (name: string, value: unknown): unknown => {
   const where = name === "" ? "it" : `"${name}"`;
   if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`${where} is ${value}`);

@@ -29,8 +29,8 @@ export type Ending =
   { kind: "lost"; reason: string; wasReached?: boolean } | Refused;
 
 /**
- * Trying again cannot help. `isForeign`: the words of no coordinator, so of a wrong address; but between a worker and the
- * coordinator that it had, it is a login page of the network or a gateway, which passes.
+ * Trying again cannot help. `isForeign`: no coordinator said it, so the address is wrong; but if the worker had reached
+ * its coordinator before, it is a login page of the network or a gateway, which passes.
  */
 type Refused = { kind: "refused"; reason: string; isForeign: boolean };
 

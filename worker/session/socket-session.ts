@@ -65,8 +65,8 @@ export const openSocketSession = (settings: SessionSettings, host: SessionHost):
 };
 
 /**
- * Of a coordinator that stands still, or is not there, nothing else is answered either: it says nothing of what lies
- * between. A proxy on the way may pass on plain HTTP alone.
+ * A coordinator that stands still, or is not there, does not answer plain HTTP either. If plain HTTP is answered, a
+ * proxy on the way may let only that through.
  */
 const unanswered = async ({ apiUrl }: SessionSettings, reason: string): Promise<Opened> => {
   const checked = await checkAddress(apiUrl);

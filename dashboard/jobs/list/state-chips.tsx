@@ -21,9 +21,9 @@ interface ChipsProps {
 }
 
 /**
- * How many jobs of each status match the rest of the filter: all of them as the socket tells, those of a filter read
- * from time to time, and with the list once a lost connection is back. Out of "last hour" and "today" jobs fall by time
- * alone. Nobody has to look for jobs of a status that no job has.
+ * How many jobs of each status match the rest of the filter. Without a filter the socket tells it. With one it is read
+ * from time to time, when a lost connection is back, and each minute for a range such as "last hour", which jobs leave
+ * by time alone. A status that no job has is not asked for.
  */
 const useStateCounts = ({ filter, range, isArchived }: ChipsProps): Record<string, string> => {
   const { status: _status, ...rest } = filter;

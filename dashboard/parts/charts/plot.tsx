@@ -114,7 +114,7 @@ const Shape = ({ line, scale }: { line: PlotLine; scale: Scale }) => {
   );
 };
 
-/** How many marks follow each so closely that their signs would stand on its own: it makes room for them to its left. */
+/** For each mark, how many follow so closely that their signs would cover its own: its sign moves left for them. */
 export const followersOf = (marks: readonly Pick<PlotMark, "at">[], closeSeconds: number): number[] => {
   const followers: number[] = [];
   for (let index = marks.length - 1; index >= 0; index--) {
