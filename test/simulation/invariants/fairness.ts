@@ -60,7 +60,8 @@ export const turnsAreFair = (before: Snapshot, now: Snapshot, world: World): str
       const time = Math.max(earlier.time, other.time);
       if (at - own.sinceAt <= LONGEST_UNSERVED_MS && time < job.share.from)
         return `flow ${was.flow} was served at ${job.share.from}, and ${flow} waits at ${time}`;
-      if (at - other.sinceAt > LONGEST_UNSERVED_MS && other.sinceAt < own.sinceAt)
+      // By turns, not by instants: the clock may have been set back between the two.
+      if (at - other.sinceAt > LONGEST_UNSERVED_MS && other.turn < own.turn)
         return `flow ${flow} waits for ${at - other.sinceAt} ms, and ${was.flow} was served`;
     }
   }
