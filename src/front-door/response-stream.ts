@@ -18,11 +18,10 @@ import { unwrap } from "../http/refused.ts";
 import { ask } from "../tenant/ask.ts";
 import { followJob } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
+import { WHOLE_ANSWERS } from "./named-answer.ts";
 import { chunksOf, firstChunks, isStreaming, keptAlive, statesOf } from "./second-reader.ts";
 import { type WrittenBody, writtenBody } from "./written-body.ts";
 
-/** Events with a whole answer. It may not be stored yet, so a reader gets it later, as it is stored. */
-const WHOLE: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
 const FAILED = "response.failed";
 
 interface NumberedEvent {
@@ -61,7 +60,8 @@ class Place {
       if (event === null || this.isOver) continue;
       this.hasBegun = true;
       if (event.type === FAILED) said += this.#end(event);
-      else if (event.number > this.#last && !WHOLE.has(event.type)) said += this.#say(event);
+      // A whole answer may not be stored yet, so a reader gets it later, as it is stored.
+      else if (event.number > this.#last && !WHOLE_ANSWERS.includes(event.type)) said += this.#say(event);
     }
     return said;
   }

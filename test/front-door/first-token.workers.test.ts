@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
-import { CHAT, chat, chunk, fakeWorker, post, settled } from "../support/workerd/fake-worker.ts";
+import { CHAT, chat, chatAnswer, chunk, fakeWorker, post, settled } from "../support/workerd/fake-worker.ts";
 
 /** A worker without sockets; `write` adds to the open body of its stream. */
 const streamOverHttp = (world: World, { id, lease }: { id: string; lease: number }) => {
@@ -65,4 +65,15 @@ describe("once a client has heard the first word of an answer, nobody repeats or
     expect(await body.close()).toBe(204);
     expect(await answer.whole).toContain('"code":"stream_lost"');
   }, 15_000);
+});
+
+it("a runtime that asks to wait for an hour keeps no client from another worker", async () => {
+  const world = await newWorld();
+  const resting = await fakeWorker(world);
+  const answering = post(world.key, CHAT, chat());
+  const job = await resting.nextJob();
+  const other = await fakeWorker(world, { instance: "w2", provider: "other" });
+  resting.fail(job, { code: "overloaded", status: 503, retryable: true, retry_after_seconds: 3_600 });
+  other.complete(await other.nextJob(), chatAnswer("hello"));
+  expect((await answering).status).toBe(200);
 });

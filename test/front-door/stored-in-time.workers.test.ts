@@ -1,13 +1,10 @@
 // A client that has a whole answer may refer to it in the next moment, however late its worker reports it.
 
 import { describe, expect, it } from "vitest";
-import { type Body, newWorld } from "../support/workerd/client.ts";
-import { fakeWorker, post, settled } from "../support/workerd/fake-worker.ts";
+import { newWorld } from "../support/workerd/client.ts";
+import { fakeWorker, post, responseEvent, settled } from "../support/workerd/fake-worker.ts";
 
 const RESPONSES = "/v1/responses";
-
-const event = (type: string, number: number, more: Body): string =>
-  `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, ...more })}\n\n`;
 
 const WHOLE = {
   id: "resp_of_the_runtime",
@@ -24,9 +21,12 @@ describe.each([false, true])("a streamed answer, in the background: %s", (backgr
     const answering = post(world.key, RESPONSES, { model: "m1", input: "say hello", stream: true, background });
     const job = await worker.nextJob();
     worker.start(job);
-    worker.speak(job, event("response.created", 0, { response: { ...WHOLE, status: "in_progress", output: [] } }));
-    worker.say(job, event("response.output_text.delta", 1, { delta: "hello" }));
-    worker.say(job, event("response.completed", 2, { response: WHOLE }));
+    worker.speak(
+      job,
+      responseEvent("response.created", 0, { response: { ...WHOLE, status: "in_progress", output: [] } }),
+    );
+    worker.say(job, responseEvent("response.output_text.delta", 1, { delta: "hello" }));
+    worker.say(job, responseEvent("response.completed", 2, { response: WHOLE }));
     worker.end(job);
     const answer = await answering;
     await answer.until((text) => text.includes("delta"));
@@ -48,7 +48,7 @@ it("a streamed answer whose worker never reports it comes all the same", async (
   const worker = await fakeWorker(world);
   const answering = post(world.key, RESPONSES, { model: "m1", input: "say hello", stream: true });
   const job = await worker.nextJob();
-  worker.speak(job, event("response.completed", 0, { response: WHOLE }));
+  worker.speak(job, responseEvent("response.completed", 0, { response: WHOLE }));
   worker.end(job);
   expect(await (await answering).whole).toContain("response.completed");
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { MAX_RESPONSES_BYTES } from "../../domain/front-door/stored-response.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import { alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
-import { fakeWorker, post, type Streamed } from "../support/workerd/fake-worker.ts";
+import { fakeWorker, post, responseEvent, type Streamed } from "../support/workerd/fake-worker.ts";
 
 const RESPONSES = "/v1/responses";
 const FILLING = "x".repeat(1_200_000);
@@ -28,9 +28,6 @@ const inBackground = async (world: World, body: Body = {}): Promise<string> => {
 };
 
 const read = async (world: World, id: string): Promise<Body> => (await world.get(`${RESPONSES}/${id}`)).body;
-
-const event = (type: string, number: number, more: Body = {}): string =>
-  `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, ...more })}\n\n`;
 
 describe("a response of a client key", () => {
   it("is its client's: another client key reads, follows, cancels and deletes nothing of it", async () => {
@@ -141,8 +138,8 @@ describe("a response in the background", () => {
     const job = await worker.nextJob();
     worker.start(job);
     const response = { id: "r1", status: "in_progress" };
-    worker.speak(job, event("response.created", 0, { response }));
-    worker.say(job, event("response.output_text.delta", 1, { delta: "hel" }));
+    worker.speak(job, responseEvent("response.created", 0, { response }));
+    worker.say(job, responseEvent("response.output_text.delta", 1, { delta: "hel" }));
     const text = await made.until((said) => said.includes("delta"));
     const id = /resp_[0-9a-f-]{36}/.exec(text)?.[0] ?? "";
     expect(id).toBe(`resp_${job.id}`);
@@ -165,10 +162,10 @@ describe("a response in the background", () => {
     const made = await ask(world, { background: true, stream: true });
     const job = await worker.nextJob();
     worker.start(job);
-    worker.speak(job, event("response.created", 0, { response: { id: "r1" } }));
+    worker.speak(job, responseEvent("response.created", 0, { response: { id: "r1" } }));
     await made.until((said) => said.includes("response.created"));
     await made.cancel();
-    worker.say(job, event("response.output_text.delta", 1, { delta: "hello" }));
+    worker.say(job, responseEvent("response.output_text.delta", 1, { delta: "hello" }));
     worker.end(job);
     worker.complete(job, answerOf("hello"));
     await expect.poll(async () => (await read(world, `resp_${job.id}`)).status).toBe("completed");
@@ -375,7 +372,7 @@ describe("a stored response", () => {
     const made = await ask(world, { background: true, stream: true });
     const job = await worker.nextJob();
     worker.start(job);
-    worker.speak(job, event("response.created", 0, { response: { id: "r1" } }));
+    worker.speak(job, responseEvent("response.created", 0, { response: { id: "r1" } }));
     worker.end(job);
     worker.socket.send({
       type: "job.completed",

@@ -154,6 +154,10 @@ export const chunk = (word: string, finish: string | null = null): string =>
 export const usageChunk = `data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", created: 1, model: "m1", choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } })}\n\n`;
 export const DONE = "data: [DONE]\n\n";
 
+/** An event of a `/v1/responses` stream. */
+export const responseEvent = (type: string, number: number, more: Body = {}): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, ...more })}\n\n`;
+
 export const chatAnswer = (text: string) => ({
   id: "c1",
   object: "chat.completion",
