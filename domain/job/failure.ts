@@ -45,7 +45,7 @@ export interface FailurePolicy {
   readonly fallbackProviders: readonly string[];
   /** Those of them that no registered worker offers. */
   readonly unservedProviders: readonly string[];
-  /** Another worker may have the job. Told where its model is missing, or its runtime asks to wait. */
+  /** Another worker may have the job. Told where its model is missing, or its runtime asks a client to wait. */
   readonly isElsewhere: boolean;
   /** In [0, 1): spreads the retries of many jobs. */
   readonly jitter: number;

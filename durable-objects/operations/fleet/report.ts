@@ -7,7 +7,7 @@ import { isOffline } from "../../../domain/fleet/worker.ts";
 import { isClientsFault } from "../../../domain/front-door/front-door.ts";
 import { observationOf } from "../../../domain/insight/latency.ts";
 import { type FailurePolicy, failJob, lacksModel, type ReportedFailure } from "../../../domain/job/failure.ts";
-import type { Decision, Job, Usage } from "../../../domain/job/job.ts";
+import { type Decision, isWaitedFor, type Job, type Usage } from "../../../domain/job/job.ts";
 import { completeJob, heartbeatJob, recordFirstToken, releaseJob, startJob } from "../../../domain/job/lease.ts";
 import { hearFirst, holds, leaseLost } from "../../../domain/job/lease-fence.ts";
 import { isElsewhere } from "../../../domain/routing/explanation.ts";
@@ -255,6 +255,7 @@ const failurePolicy = (turn: Turn, job: Job, { error, retryAfterMs }: ReportedFa
   const provider = job.workerProvider ?? "";
   const later = laterInChain(chainOf(config.routing), provider);
   const fallbackProviders = later.filter((next) => !job.excludedProviders.includes(next));
+  const keepsClient = retryAfterMs !== null && isWaitedFor(job);
   return {
     maxAttempts: maxAttemptsOf(config, job),
     retry: config.jobs.retry,
@@ -262,7 +263,7 @@ const failurePolicy = (turn: Turn, job: Job, { error, retryAfterMs }: ReportedFa
     lineWaitMs: job.batch === null ? null : lineWaitMs(turn, provider),
     fallbackProviders,
     unservedProviders: fallbackProviders.filter((next) => fleet.offers.ofProvider(next) === undefined),
-    isElsewhere: (lacksModel(job, error) || retryAfterMs !== null) && isElsewhereNow(turn, job),
+    isElsewhere: (lacksModel(job, error) || keepsClient) && isElsewhereNow(turn, job),
     jitter: turn.random(),
   };
 };
