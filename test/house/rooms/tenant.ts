@@ -81,6 +81,7 @@ export const TENANT_ROOMS: readonly Room[] = [
     may: [
       "domain/*",
       "contract/*",
+      "durable-objects/store/*",
       "durable-objects/turn",
       "durable-objects/steps",
       "durable-objects/operations/halts",
@@ -124,7 +125,6 @@ export const TENANT_ROOMS: readonly Room[] = [
       "durable-objects/placing",
       "durable-objects/operations/halts",
       "durable-objects/operations/fleet",
-      "durable-objects/operations/access",
     ],
     packages: [],
   },
