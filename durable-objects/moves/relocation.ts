@@ -7,7 +7,7 @@ import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { TurnRunner } from "../calls/turn-runner.ts";
 import type { Sockets } from "../sockets/sockets.ts";
 import type { Store } from "../store/open.ts";
-import { SCHEMA_VERSION } from "../store/schema.ts";
+import { SCHEMA_VERSION } from "../store/schema/schema.ts";
 import type { TenantStorage } from "../store/sql.ts";
 import { clearTables, isEmpty, movingTables, readTable, writeTable } from "../store/table-rows.ts";
 import type { Caller } from "../turn/turn.ts";

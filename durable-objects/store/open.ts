@@ -20,7 +20,7 @@ import { Journal } from "./journal.ts";
 import { outboxTable } from "./outbox.ts";
 import { responsesTable } from "./responses.ts";
 import { schedulesTable } from "./schedules.ts";
-import { migrate } from "./schema.ts";
+import { migrate } from "./schema/schema.ts";
 import { settingsTable } from "./settings.ts";
 import { countedSql, type TenantStorage, type Written } from "./sql.ts";
 import { activityTable } from "./sums/activity.ts";

@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { VERSION } from "../../contract/words/version.ts";
-import { SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
+import { SCHEMA_VERSION } from "../../durable-objects/store/schema/schema.ts";
 import { ExitError } from "../exit-error.ts";
 import type { DataDir } from "./data-dir.ts";
 import { writeKept } from "./kept-secret.ts";

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { WIRE } from "../../contract/refusal.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
-import { SCHEMA_STEPS } from "../../durable-objects/store/schema-steps.ts";
+import { SCHEMA_STEPS } from "../../durable-objects/store/schema/schema.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 const PLACES = "{durable-objects,src,scripts,self-host}/**/growth.ts";

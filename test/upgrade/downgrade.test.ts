@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { VERSION } from "../../contract/words/version.ts";
-import { SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
+import { SCHEMA_VERSION } from "../../durable-objects/store/schema/schema.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 import { clientOf } from "./client.ts";

@@ -8,8 +8,7 @@ import { generateSQLiteDrizzleJson, generateSQLiteMigration } from "drizzle-kit/
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../durable-objects/store/open.ts";
-import { migrate, SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
-import { SCHEMA_STEPS } from "../../durable-objects/store/schema-steps.ts";
+import { migrate, SCHEMA_STEPS, SCHEMA_VERSION } from "../../durable-objects/store/schema/schema.ts";
 import * as drizzleSchema from "../../migrations/schema.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
 import { storageOver } from "../support/sqlite-storage.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VERSION } from "../../contract/words/version.ts";
-import { SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
+import { SCHEMA_VERSION } from "../../durable-objects/store/schema/schema.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { type AnswerCheck, answerCheckOf, readsOf } from "./answers.ts";
 import { type Client, clientOf } from "./client.ts";

@@ -23,6 +23,7 @@ export const TENANT_ROOMS: readonly Room[] = [
     may: ["domain/*", "contract/*", "durable-objects/store/sql.ts"],
     packages: [],
   },
+  { places: ["durable-objects/store/schema"], may: ["durable-objects/store/sql.ts"], packages: [] },
   { places: ["durable-objects/store/sums"], may: ["domain/*", "durable-objects/store/sql.ts"], packages: [] },
   {
     places: ["durable-objects/store"],
@@ -33,6 +34,7 @@ export const TENANT_ROOMS: readonly Room[] = [
       "durable-objects/store/webhooks",
       "durable-objects/store/fleet",
       "durable-objects/store/access",
+      "durable-objects/store/schema",
       "durable-objects/store/sums",
     ],
     packages: [],

@@ -1,7 +1,18 @@
-// Brings the object's tables to this release.
+// The object's tables, step by step. Append-only: a shipped step is never edited, a change is a new step at the end; each
+// twenty have a file. A table has the columns that SQL needs to find a row, and the record itself as JSON, so that a new
+// field needs no new column; if old records must have it, a step adds it
+// (`UPDATE jobs SET record = json_set(record, '$.field', 0)`), and `USUAL` adds it to those in the journal. Forwards
+// only: tables of a newer release are left unchanged and not served.
 
-import { SCHEMA_STEPS, type SchemaStep } from "./schema-steps.ts";
-import { type Sql, scalar } from "./sql.ts";
+import { type Sql, scalar } from "../sql.ts";
+import { FROM_0 } from "./steps-from-0.ts";
+import { FROM_20 } from "./steps-from-20.ts";
+import { FROM_40 } from "./steps-from-40.ts";
+
+/** Statements that lead from one version to the next. */
+type SchemaStep = readonly string[];
+
+export const SCHEMA_STEPS: readonly SchemaStep[] = [...FROM_0, ...FROM_20, ...FROM_40];
 
 /** The version of a database after all steps. */
 export const SCHEMA_VERSION = SCHEMA_STEPS.length;
