@@ -13,9 +13,9 @@ import { openCatalog } from "./catalog/open.ts";
 import { providerReport } from "./catalog/provider-report.ts";
 import type { Env } from "./env.ts";
 import { archiveOf } from "./history/archive/store.ts";
-import { auditStatement } from "./history/audit.ts";
 import { packTexts } from "./history/pack-texts.ts";
 import { pruneJobs, pruneScheduleRuns, pruneTexts } from "./history/retention.ts";
+import { TenantHistory } from "./history/tenant-history.ts";
 import { MAX_OVERDUE, overdueTenants, tenantNamed } from "./history/tenants.ts";
 import { meteredDatabase } from "./metered-database.ts";
 import { askObject, tenantObject } from "./tenant/tenant-object.ts";
@@ -95,7 +95,7 @@ const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
   const sealedKeyOf = async (tenant: string, provider: string): Promise<string | null> =>
     (await objectOf(tenant)).sealedKey(provider);
   await syncDueSubscriptions({
-    ...openCatalog(env, env.DB, Date.now, auditStatement, sealedKeyOf, spend),
+    ...openCatalog(env, env.DB, Date.now, sealedKeyOf, spend),
     allowance,
     isOurs: (tenant) => isInShare(tenant, share),
     mayRun: async (tenant) => !(await (await objectOf(tenant)).isSyncHalted()),
@@ -105,7 +105,7 @@ const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
         env,
         await tenantNamed(env.DB, tenant),
         "learnCatalog",
-        await providerReport(env.DB, tenant, report.provider),
+        await providerReport(new TenantHistory(env.DB, tenant), report.provider),
       );
     },
   });

@@ -7,20 +7,17 @@ import type { RefusalOf } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import { isHere } from "../history/is-here.ts";
 import { readPage } from "../history/page.ts";
+import type { TenantHistory } from "../history/tenant-history.ts";
 import { storedModels } from "./snapshot.ts";
 import { getSubscription } from "./subscription-rows.ts";
 
 type NotFound = RefusalOf<"not_found">;
 
 /** Ordered by id. */
-export const readSnapshot = async (
-  db: D1Database,
-  tenant: string,
-  id: string,
-): Promise<Result<ModelsSnapshot, NotFound>> => {
-  const subscription = await getSubscription(db, tenant, id);
+export const readSnapshot = async (history: TenantHistory, id: string): Promise<Result<ModelsSnapshot, NotFound>> => {
+  const subscription = await getSubscription(history, id);
   if (!subscription.ok) return subscription;
-  const listed = [...(await storedModels(db, tenant, id)).values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const listed = [...(await storedModels(history, id)).values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const priced = listed.flatMap(({ id: model, price }): [string, ModelPrice][] =>
     price === undefined ? [] : [[model, price]],
   );
@@ -30,24 +27,22 @@ export const readSnapshot = async (
 
 /** Newest first. */
 export const readModelsHistory = async (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   id: string,
   page: { limit: number; offset: number },
 ): Promise<Result<{ history: ModelsHistoryEntry[]; total: number }, NotFound>> => {
-  const subscription = await getSubscription(db, tenant, id);
+  const subscription = await getSubscription(history, id);
   if (!subscription.ok) return subscription;
   const isOfSubscription = "tenant = ?1 AND subscription_id = ?2";
-  const lines = db.prepare(
+  const lines = history.statement(
     `SELECT at, kind, model_id, before, after FROM catalog_history
      WHERE ${isOfSubscription} ORDER BY seq DESC LIMIT ?3 OFFSET ?4`,
+    id,
+    page.limit,
+    page.offset,
   );
-  const count = db.prepare(`SELECT COUNT(*) AS total FROM catalog_history WHERE ${isOfSubscription}`);
-  const { rows, total } = await readPage<HistoryRow>(
-    db,
-    lines.bind(tenant, id, page.limit, page.offset),
-    count.bind(tenant, id),
-  );
+  const count = history.statement(`SELECT COUNT(*) AS total FROM catalog_history WHERE ${isOfSubscription}`, id);
+  const { rows, total } = await readPage<HistoryRow>(history, lines, count);
   return ok({ history: rows.map(toEntry), total });
 };
 

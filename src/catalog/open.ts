@@ -1,7 +1,6 @@
 // Builds the catalog's dependencies from the platform's bindings: providers, vault and network. Built per invocation,
 // because a connector's pending work belongs to the request that began it.
 
-import type { AuditEntry } from "../../domain/words/event.ts";
 import { loadProviders, type ProviderSet } from "./providers.ts";
 import type { SyncTools } from "./sync.ts";
 import { isPrivateAddress } from "./url-policy.ts";
@@ -24,14 +23,12 @@ export const openCatalog = (
   env: CatalogBindings,
   db: D1Database,
   now: () => number,
-  audit: (db: D1Database, tenant: string, entry: AuditEntry) => D1PreparedStatement,
   sealedKeyOf: SealedKeyOf,
   onRequest?: () => void,
 ): SyncTools => ({
   db,
   providers: providersOf(env),
   now,
-  audit: (tenant, entry) => audit(db, tenant, entry),
   // A list costs the operator nothing: every tenant may read it with the operator's key.
   connectorOf: (tenant) =>
     openVault(env, tenant, true, (provider) => sealedKeyOf(tenant, provider), onRequest).connector,

@@ -2,6 +2,7 @@
 // Rows are sent as JSON arrays, one parameter each, in pieces well below the platform's limits.
 
 import type { CatalogChange, ListedModel } from "../../domain/catalog/catalog.ts";
+import type { TenantHistory } from "../history/tenant-history.ts";
 import type { HeldSubscription } from "./sync-lease.ts";
 
 const PIECE_MAX_ROWS = 1_000;
@@ -19,10 +20,9 @@ interface ModelRow {
 const MODEL_COLUMNS = `model_id, name, context_window, input_nano_per_mtok, output_nano_per_mtok,
   cached_input_nano_per_mtok, request_nano`;
 
-export const storedModels = async (db: D1Database, tenant: string, id: string): Promise<Map<string, ListedModel>> => {
-  const { results } = await db
-    .prepare(`SELECT ${MODEL_COLUMNS} FROM catalog_models WHERE tenant = ?1 AND subscription_id = ?2`)
-    .bind(tenant, id)
+export const storedModels = async (history: TenantHistory, id: string): Promise<Map<string, ListedModel>> => {
+  const { results } = await history
+    .statement(`SELECT ${MODEL_COLUMNS} FROM catalog_models WHERE tenant = ?1 AND subscription_id = ?2`, id)
     .all<ModelRow>();
   return new Map(results.map((row) => [row.model_id, toModel(row)]));
 };
@@ -31,19 +31,15 @@ export const storedModels = async (db: D1Database, tenant: string, id: string): 
  * What a provider lists over all of the tenant's subscriptions to it, the latest sync last; null if none of them has a
  * list.
  */
-export const modelsOfProvider = async (
-  db: D1Database,
-  tenant: string,
-  provider: string,
-): Promise<ListedModel[] | null> => {
-  const { results } = await db
-    .prepare(
+export const modelsOfProvider = async (history: TenantHistory, provider: string): Promise<ListedModel[] | null> => {
+  const { results } = await history
+    .statement(
       `SELECT ${MODEL_COLUMNS} FROM catalog_subscriptions AS one
        LEFT JOIN catalog_models ON catalog_models.tenant = one.tenant AND subscription_id = one.id
        WHERE one.tenant = ?1 AND provider = ?2 AND models_synced_at IS NOT NULL
        ORDER BY models_synced_at, one.id`,
+      provider,
     )
-    .bind(tenant, provider)
     .all<Omit<ModelRow, "model_id"> & { model_id: string | null }>();
   if (results.length === 0) return null;
   return results.flatMap((row) => (row.model_id === null ? [] : [toModel({ ...row, model_id: row.model_id })]));
@@ -73,8 +69,7 @@ export const modelsToWrite = (changes: readonly CatalogChange[]): ListedModel[] 
   changes.map(({ after }) => after).filter((model) => model !== null);
 
 export const writeModels = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   id: string,
   models: readonly ListedModel[],
 ): D1PreparedStatement[] => {
@@ -88,36 +83,30 @@ export const writeModels = (
     model.price?.request_nano ?? null,
   ]);
   return pieces(rows).map((piece) =>
-    db
-      .prepare(
-        `INSERT OR REPLACE INTO catalog_models (tenant, subscription_id, model_id, name, context_window,
+    history.statement(
+      `INSERT OR REPLACE INTO catalog_models (tenant, subscription_id, model_id, name, context_window,
            input_nano_per_mtok, output_nano_per_mtok, cached_input_nano_per_mtok, request_nano)
          SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
          FROM json_each(?3)`,
-      )
-      .bind(tenant, id, JSON.stringify(piece)),
+      id,
+      JSON.stringify(piece),
+    ),
   );
 };
 
-export const removeModels = (
-  db: D1Database,
-  tenant: string,
-  id: string,
-  modelIds: readonly string[],
-): D1PreparedStatement[] =>
+export const removeModels = (history: TenantHistory, id: string, modelIds: readonly string[]): D1PreparedStatement[] =>
   pieces(modelIds).map((piece) =>
-    db
-      .prepare(
-        `DELETE FROM catalog_models
+    history.statement(
+      `DELETE FROM catalog_models
          WHERE tenant = ?1 AND subscription_id = ?2 AND model_id IN (SELECT value FROM json_each(?3))`,
-      )
-      .bind(tenant, id, JSON.stringify(piece)),
+      id,
+      JSON.stringify(piece),
+    ),
   );
 
 /** Numbered on from the changes that there are. */
 export const appendHistory = (
-  db: D1Database,
-  { tenant, id, historyCount }: HeldSubscription,
+  { history, id, historyCount }: HeldSubscription,
   changes: readonly CatalogChange[],
   at: number,
 ): D1PreparedStatement[] => {
@@ -130,12 +119,11 @@ export const appendHistory = (
     text(change.after),
   ]);
   return pieces(rows).map((piece) =>
-    db
-      .prepare(
-        `INSERT INTO catalog_history (tenant, subscription_id, seq, at, kind, model_id, before, after)
+    history.statement(
+      `INSERT INTO catalog_history (tenant, subscription_id, seq, at, kind, model_id, before, after)
          SELECT ?1, ?2, value ->> 0, ?4, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?3)`,
-      )
-      .bind(tenant, id, JSON.stringify(piece), at),
+      ...[id, JSON.stringify(piece), at],
+    ),
   );
 };
 

@@ -3,6 +3,7 @@
 import type { Subscription } from "../../domain/catalog/catalog-subscription.ts";
 import { notFound, type RefusalOf } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { TenantHistory } from "../history/tenant-history.ts";
 
 type NotFound = RefusalOf<"not_found">;
 
@@ -38,25 +39,20 @@ const toSubscription = (row: SubscriptionRow): Subscription => ({
   createdAt: row.created_at,
 });
 
-export const getSubscription = async (
-  db: D1Database,
-  tenant: string,
-  id: string,
-): Promise<Result<Subscription, NotFound>> => {
-  const row = await db.prepare(`${SELECT} WHERE tenant = ?1 AND id = ?2`).bind(tenant, id).first<SubscriptionRow>();
+export const getSubscription = async (history: TenantHistory, id: string): Promise<Result<Subscription, NotFound>> => {
+  const row = await history.statement(`${SELECT} WHERE tenant = ?1 AND id = ?2`, id).first<SubscriptionRow>();
   return row === null ? err(notFound("subscription", id)) : ok(toSubscription(row));
 };
 
 /** All subscriptions of a tenant, by provider; their number is limited at creation. */
-export const listSubscriptions = async (db: D1Database, tenant: string): Promise<Subscription[]> => {
-  const { results } = await db
-    .prepare(`${SELECT} WHERE tenant = ?1 ORDER BY provider, created_at, id`)
-    .bind(tenant)
+export const listSubscriptions = async (history: TenantHistory): Promise<Subscription[]> => {
+  const { results } = await history
+    .statement(`${SELECT} WHERE tenant = ?1 ORDER BY provider, created_at, id`)
     .all<SubscriptionRow>();
   return results.map(toSubscription);
 };
 
-export const countSubscriptions = async (db: D1Database, tenant: string): Promise<number> => {
-  const counted = db.prepare("SELECT COUNT(*) AS total FROM catalog_subscriptions WHERE tenant = ?1").bind(tenant);
+export const countSubscriptions = async (history: TenantHistory): Promise<number> => {
+  const counted = history.statement("SELECT COUNT(*) AS total FROM catalog_subscriptions WHERE tenant = ?1");
   return (await counted.first<number>("total")) ?? 0;
 };

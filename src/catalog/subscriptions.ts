@@ -6,6 +6,8 @@ import { parseCron } from "../../domain/schedule/cron.ts";
 import type { Actor } from "../../domain/words/event.ts";
 import { invalid, type RefusalOf } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import { auditStatement } from "../history/audit.ts";
+import { TenantHistory } from "../history/tenant-history.ts";
 import type { CatalogTools } from "./catalog-tools.ts";
 import { countSubscriptions, getSubscription } from "./subscription-rows.ts";
 import { checkUrl } from "./url-policy.ts";
@@ -34,21 +36,21 @@ export const createSubscription = async (
   const url = input.models_sync_url ?? null;
   const problem = checkSubscription(tools, input.provider, schedule, url);
   if (problem !== null) return err(problem);
-  if ((await countSubscriptions(tools.db, tenant)) >= MAX_SUBSCRIPTIONS_PER_TENANT) {
+  const history = new TenantHistory(tools.db, tenant);
+  if ((await countSubscriptions(history)) >= MAX_SUBSCRIPTIONS_PER_TENANT) {
     return err(invalid("", `a tenant has at most ${MAX_SUBSCRIPTIONS_PER_TENANT} subscriptions: delete one first`));
   }
   const id = `sub_${crypto.randomUUID().replaceAll("-", "")}`;
   const at = tools.now();
-  const insert = tools.db
-    .prepare(
-      `INSERT INTO catalog_subscriptions
-         (tenant, id, provider, models_sync_schedule, models_sync_url, next_sync_at, created_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
-    )
-    .bind(tenant, id, input.provider, schedule, url ?? "", at);
+  const insert = history.statement(
+    `INSERT INTO catalog_subscriptions
+       (tenant, id, provider, models_sync_schedule, models_sync_url, next_sync_at, created_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
+    ...[id, input.provider, schedule, url ?? "", at],
+  );
   const detail = { provider: input.provider, models_sync_schedule: schedule, models_sync_url: shown(url) };
   const entry = { at, actor, action: "catalog.subscription_created", target: id, detail };
-  const written = await writeOnce(tools, [insert, tools.audit(tenant, entry)]);
+  const written = await writeOnce(history, [insert, auditStatement(history, entry)]);
   if (!written) return err({ code: "subscription_exists", provider: input.provider });
   return ok({
     id,
@@ -72,7 +74,8 @@ export const patchSubscription = async (
   actor: Actor,
   patch: SubscriptionPatch,
 ): Promise<Result<Subscription, Invalid | Exists | NotFound>> => {
-  const before = await getSubscription(tools.db, tenant, id);
+  const history = new TenantHistory(tools.db, tenant);
+  const before = await getSubscription(history, id);
   if (!before.ok) return before;
   const old = before.value;
   const schedule =
@@ -84,18 +87,17 @@ export const patchSubscription = async (
   const problem = checkSubscription(tools, old.provider, schedule, url);
   if (problem !== null) return err(problem);
   const at = tools.now();
-  const update = tools.db
-    .prepare(
-      `UPDATE catalog_subscriptions
-       SET models_sync_schedule = ?3, models_sync_url = ?4, next_sync_at = ?5, version = version + 1
-       WHERE tenant = ?1 AND id = ?2`,
-    )
-    .bind(tenant, id, schedule, url ?? "", at);
+  const update = history.statement(
+    `UPDATE catalog_subscriptions
+     SET models_sync_schedule = ?3, models_sync_url = ?4, next_sync_at = ?5, version = version + 1
+     WHERE tenant = ?1 AND id = ?2`,
+    ...[id, schedule, url ?? "", at],
+  );
   const detail = { models_sync_schedule: schedule, models_sync_url: shown(url) };
   const entry = { at, actor, action: "catalog.subscription_updated", target: id, detail };
-  const written = await writeOnce(tools, [update, tools.audit(tenant, entry)]);
+  const written = await writeOnce(history, [update, auditStatement(history, entry)]);
   if (!written) return err({ code: "subscription_exists", provider: old.provider });
-  return getSubscription(tools.db, tenant, id);
+  return getSubscription(history, id);
 };
 
 /** Deletes its models and history, too. */
@@ -105,16 +107,17 @@ export const deleteSubscription = async (
   id: string,
   actor: Actor,
 ): Promise<Result<Subscription, NotFound>> => {
-  const before = await getSubscription(tools.db, tenant, id);
+  const history = new TenantHistory(tools.db, tenant);
+  const before = await getSubscription(history, id);
   if (!before.ok) return before;
   const remove = (table: string, column: string) =>
-    tools.db.prepare(`DELETE FROM ${table} WHERE tenant = ?1 AND ${column} = ?2`).bind(tenant, id);
+    history.statement(`DELETE FROM ${table} WHERE tenant = ?1 AND ${column} = ?2`, id);
   const detail = { provider: before.value.provider };
-  await tools.db.batch([
+  await history.db.batch([
     remove("catalog_subscriptions", "id"),
     remove("catalog_models", "subscription_id"),
     remove("catalog_history", "subscription_id"),
-    tools.audit(tenant, { at: tools.now(), actor, action: "catalog.subscription_deleted", target: id, detail }),
+    auditStatement(history, { at: tools.now(), actor, action: "catalog.subscription_deleted", target: id, detail }),
   ]);
   return before;
 };
@@ -131,9 +134,9 @@ const checkSubscription = (tools: CatalogTools, name: string, schedule: string, 
 };
 
 /** False if another subscription of the tenant already follows the same list. */
-const writeOnce = async (tools: CatalogTools, statements: D1PreparedStatement[]): Promise<boolean> => {
+const writeOnce = async ({ db }: TenantHistory, statements: D1PreparedStatement[]): Promise<boolean> => {
   try {
-    await tools.db.batch(statements);
+    await db.batch(statements);
     return true;
   } catch (error) {
     if (error instanceof Error && /UNIQUE constraint failed: catalog_subscriptions/.test(error.message)) return false;

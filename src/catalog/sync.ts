@@ -12,6 +12,8 @@ import { DAY_MS } from "../../domain/words/duration.ts";
 import { type Actor, SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { RefusalOf } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import { auditStatement } from "../history/audit.ts";
+import { TenantHistory } from "../history/tenant-history.ts";
 import type { CatalogTools } from "./catalog-tools.ts";
 import { LIST_BUDGET, type ListBudget, type ListFailure, type Listing, listModels } from "./list-models.ts";
 import { appendHistory, modelsToWrite, removeModels, storedModels, writeModels } from "./snapshot.ts";
@@ -35,8 +37,9 @@ export const syncSubscription = async (
   actor: Actor = SERVICE_ACTOR,
   { mustBeDue = false }: { mustBeDue?: boolean } = {},
 ): Promise<Result<SyncReport, SyncRefusal>> => {
-  const held = await takeLease(tools.db, tenant, id, tools.now(), mustBeDue);
-  if (held === null) return refusal(tools.db, tenant, id);
+  const history = new TenantHistory(tools.db, tenant);
+  const held = await takeLease(history, id, tools.now(), mustBeDue);
+  if (held === null) return refusal(history, id);
   const listing = await list(tools, held);
   if (!listing.ok) {
     await recordFailure(tools, held, listing.failure);
@@ -45,14 +48,14 @@ export const syncSubscription = async (
   return store(tools, held, listing.models, actor);
 };
 
-const refusal = async (db: D1Database, tenant: string, id: string): Promise<Result<never, SyncRefusal>> => {
-  const subscription = await getSubscription(db, tenant, id);
+const refusal = async (history: TenantHistory, id: string): Promise<Result<never, SyncRefusal>> => {
+  const subscription = await getSubscription(history, id);
   return subscription.ok ? err({ code: "sync_in_progress", id }) : subscription;
 };
 
 const list = async (tools: SyncTools, held: HeldSubscription): Promise<Listing> => {
   const provider = tools.providers.get(held.provider);
-  const connector = tools.connectorOf(held.tenant);
+  const connector = tools.connectorOf(held.history.tenant);
   if (provider !== undefined) return listModels(connector, provider, held.syncUrl, tools.budget ?? LIST_BUDGET);
   const detail = "this installation has no provider file for it any more";
   return { ok: false, failure: { detail, isRetryable: false, retryAfterMs: 0 } };
@@ -64,65 +67,63 @@ const store = async (
   models: ReadonlyMap<string, ListedModel>,
   actor: Actor,
 ): Promise<Result<SyncReport, SyncRefusal>> => {
-  const { tenant, id } = held;
-  const before = await storedModels(tools.db, tenant, id);
+  const { history, id } = held;
+  const before = await storedModels(history, id);
   const changes = diffModels(before, models);
   const at = tools.now();
   const moves = priceMoves(before, models);
   const lines = [...changes, ...moves];
   const report = reportOf(id, held.provider, changes, moves, at);
   const statements = [
-    leaseFence(tools.db, held),
-    ...writeModels(tools.db, tenant, id, modelsToWrite(lines)),
-    ...removeModels(tools.db, tenant, id, report.removed),
-    ...appendHistory(tools.db, held, lines, at),
-    finishStatement(tools.db, held, { modelCount: models.size, changeCount: lines.length }, at),
-    ...(report.isChanged ? [tools.audit(tenant, auditOf(report, actor))] : []),
+    leaseFence(held),
+    ...writeModels(history, id, modelsToWrite(lines)),
+    ...removeModels(history, id, report.removed),
+    ...appendHistory(held, lines, at),
+    finishStatement(held, { modelCount: models.size, changeCount: lines.length }, at),
+    ...(report.isChanged ? [auditStatement(history, auditOf(report, actor))] : []),
   ];
   try {
-    await tools.db.batch(statements);
+    await history.db.batch(statements);
     return ok(report);
   } catch (error) {
-    if (await isLeaseHeld(tools.db, held)) throw error;
+    if (await isLeaseHeld(held)) throw error;
     // It was edited, deleted or taken over during the listing, so the result is out of date.
-    await giveBackLease(tools.db, held, at);
-    return refusal(tools.db, tenant, id);
+    await giveBackLease(held, at);
+    return refusal(history, id);
   }
 };
 
 const finishStatement = (
-  db: D1Database,
-  { tenant, id, schedule }: HeldSubscription,
+  { history, id, schedule }: HeldSubscription,
   { modelCount, changeCount }: { readonly modelCount: number; readonly changeCount: number },
   at: number,
 ): D1PreparedStatement =>
-  db
-    .prepare(
-      `UPDATE catalog_subscriptions
-       SET model_count = ?3, models_synced_at = ?4, next_sync_at = ?5, history_count = history_count + ?6,
-           last_error = NULL, last_error_at = NULL, failure_count = 0, lease_id = NULL, lease_until = NULL
-       WHERE tenant = ?1 AND id = ?2`,
-    )
-    .bind(tenant, id, modelCount, at, scheduledAt(schedule, id, at), changeCount);
+  history.statement(
+    `UPDATE catalog_subscriptions
+     SET model_count = ?3, models_synced_at = ?4, next_sync_at = ?5, history_count = history_count + ?6,
+         last_error = NULL, last_error_at = NULL, failure_count = 0, lease_id = NULL, lease_until = NULL
+     WHERE tenant = ?1 AND id = ?2`,
+    ...[id, modelCount, at, scheduledAt(schedule, id, at), changeCount],
+  );
 
 const recordFailure = async (tools: SyncTools, held: HeldSubscription, failure: ListFailure): Promise<void> => {
   const at = tools.now();
-  const { tenant, id } = held;
+  const { history, id } = held;
   const scheduled = scheduledAt(held.schedule, id, at);
   const next = failure.isRetryable
     ? nextRetryAt(at, held.failureCount + 1, failure.retryAfterMs, scheduled)
     : scheduled;
-  const { meta } = await tools.db
-    .prepare(
+  const { meta } = await history
+    .statement(
       `UPDATE catalog_subscriptions
        SET last_error = ?4, last_error_at = ?5, next_sync_at = ?6,
            failure_count = failure_count + 1, lease_id = NULL, lease_until = NULL
        WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3 AND version = ?7`,
+      ...[id, held.leaseId, failure.detail, at, next, held.version],
     )
-    .bind(tenant, id, held.leaseId, failure.detail, at, next, held.version)
     .run();
   // It was edited meanwhile, so the failure belongs to an old address.
-  if (meta.changes === 0) await giveBackLease(tools.db, held, at);
+  if (meta.changes === 0) await giveBackLease(held, at);
 };
 
 /** A valid schedule fires within eight years; the fallback keeps a damaged one from stopping the pass. */

@@ -23,7 +23,7 @@ export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise
     (archived) => callTenant(c.env, token, "follow", { id, archived }),
     async () => {
       await drainTenant(c.env, token);
-      return findArchived(historyOf(c.env, token), token.tenant, id);
+      return findArchived(historyOf(c.env, token), id);
     },
   );
 

@@ -4,6 +4,7 @@ import { type AttemptList, presentAttempt } from "../../contract/jobs/insight.ts
 import { type AttemptSpending, attemptsOf, usageOfCounts } from "../../domain/job/attempt.ts";
 import { readTimeline } from "./jobs.ts";
 import { readHistory } from "./store.ts";
+import type { TenantHistory } from "./tenant-history.ts";
 
 interface SpendingRow {
   readonly lease: number;
@@ -18,17 +19,15 @@ interface SpendingRow {
 }
 
 /** Null if there is no such job. */
-export const jobAttempts = (db: D1Database, tenant: string, id: string): Promise<AttemptList | null> =>
+export const jobAttempts = (history: TenantHistory, id: string): Promise<AttemptList | null> =>
   readHistory(async () => {
     const [timeline, job, { results }] = await Promise.all([
-      readTimeline(db, tenant, id),
-      db
-        .prepare("SELECT record ->> '$.model' AS model FROM jobs WHERE tenant = ?1 AND id = ?2")
-        .bind(tenant, id)
+      readTimeline(history, id),
+      history
+        .statement("SELECT record ->> '$.model' AS model FROM jobs WHERE tenant = ?1 AND id = ?2", id)
         .first<{ model: string | null }>(),
-      db
-        .prepare("SELECT * FROM attempts WHERE tenant = ?1 AND job_id = ?2 ORDER BY lease")
-        .bind(tenant, id)
+      history
+        .statement("SELECT * FROM attempts WHERE tenant = ?1 AND job_id = ?2 ORDER BY lease", id)
         .all<SpendingRow>(),
     ]);
     if (job === null) return null;
@@ -37,15 +36,14 @@ export const jobAttempts = (db: D1Database, tenant: string, id: string): Promise
 
 /** What the attempts of many jobs spent, by job. */
 export const readSpendings = async (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, readonly AttemptSpending[]>> => {
-  const { results } = await db
-    .prepare(
+  const { results } = await history
+    .statement(
       "SELECT * FROM attempts WHERE tenant = ?1 AND job_id IN (SELECT value FROM json_each(?2)) ORDER BY job_id, lease",
+      JSON.stringify(ids),
     )
-    .bind(tenant, JSON.stringify(ids))
     .all<SpendingRow & { readonly job_id: string }>();
   const byJob = Map.groupBy(results, ({ job_id }) => job_id);
   return new Map([...byJob].map(([id, rows]) => [id, rows.map(spendingOf)]));

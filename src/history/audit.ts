@@ -6,6 +6,7 @@ import { type AuditEntry, idsOf } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
+import type { TenantHistory } from "./tenant-history.ts";
 
 interface AuditRow {
   readonly at: number;
@@ -19,23 +20,21 @@ interface AuditRow {
 
 /** Newest first. */
 export const listAudit = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   query: AuditQuery,
 ): Promise<{ entries: AuditEntryResource[]; total: number }> =>
   readHistory(async () => {
     const { where, bindings } = selectionOf(query);
     const [limit, offset] = [`?${bindings.length + 2}`, `?${bindings.length + 3}`];
-    const page = db.prepare(
+    const page = history.statement(
       `SELECT at, actor_key_id, actor_person_id, actor_name, action, target, detail FROM audit
        WHERE ${where} ORDER BY at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
+      ...bindings,
+      query.limit,
+      query.offset,
     );
-    const count = db.prepare(`SELECT COUNT(*) AS total FROM audit WHERE ${where}`);
-    const { rows, total } = await readPage<AuditRow>(
-      db,
-      page.bind(tenant, ...bindings, query.limit, query.offset),
-      count.bind(tenant, ...bindings),
-    );
+    const count = history.statement(`SELECT COUNT(*) AS total FROM audit WHERE ${where}`, ...bindings);
+    const { rows, total } = await readPage<AuditRow>(history, page, count);
     return { entries: rows.map(toEntry), total };
   });
 
@@ -74,20 +73,16 @@ const toEntry = (row: AuditRow): AuditEntryResource =>
   });
 
 /** The insert of an audit entry for a change that the edge itself makes in D1. */
-export const auditStatement = (db: D1Database, tenant: string, entry: AuditEntry): D1PreparedStatement =>
-  db
-    .prepare(
-      `INSERT INTO audit (tenant, id, at, actor_key_id, actor_person_id, actor_name, action, target, detail)
+export const auditStatement = (history: TenantHistory, entry: AuditEntry): D1PreparedStatement =>
+  history.statement(
+    `INSERT INTO audit (tenant, id, at, actor_key_id, actor_person_id, actor_name, action, target, detail)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-    )
-    .bind(
-      tenant,
-      `edge-${crypto.randomUUID()}`,
-      entry.at,
-      idsOf(entry.actor).keyId,
-      idsOf(entry.actor).personId,
-      entry.actor.name,
-      entry.action,
-      entry.target,
-      JSON.stringify(entry.detail),
-    );
+    `edge-${crypto.randomUUID()}`,
+    entry.at,
+    idsOf(entry.actor).keyId,
+    idsOf(entry.actor).personId,
+    entry.actor.name,
+    entry.action,
+    entry.target,
+    JSON.stringify(entry.detail),
+  );

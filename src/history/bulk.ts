@@ -7,6 +7,7 @@ import { oneByOne, toArchived, wholeRows } from "./jobs.ts";
 import { statusWord } from "./lists/conditions.ts";
 import { countOf, type Lead, leadOf, type Selected, selectionOf } from "./lists/selection.ts";
 import { readHistory } from "./store.ts";
+import type { TenantHistory } from "./tenant-history.ts";
 
 interface BulkSelection {
   readonly matched: number;
@@ -35,25 +36,20 @@ const changeableBy = (tenant: string, action: BulkAction, filter: JobFilter, lea
   return { ...selected, where: `${selected.where} AND ${isChangeableBy(action)}` };
 };
 
-const oldestOf = (db: D1Database, tenant: string, { from, where, place, bindings }: Selected): D1PreparedStatement => {
+const oldestOf = (history: TenantHistory, { from, where, place, bindings }: Selected): D1PreparedStatement => {
   const order = place ?? "jobs.created_at, jobs.seq";
   const sql = `SELECT jobs.id FROM ${from} WHERE ${where} ORDER BY ${order} LIMIT ${MAX_BULK_JOBS}`;
-  return db.prepare(sql).bind(tenant, ...bindings);
+  return history.statement(sql, ...bindings);
 };
 
-export const selectForBulk = (
-  db: D1Database,
-  tenant: string,
-  action: BulkAction,
-  filter: JobFilter,
-): Promise<BulkSelection> =>
+export const selectForBulk = (history: TenantHistory, action: BulkAction, filter: JobFilter): Promise<BulkSelection> =>
   readHistory(async () => {
-    const lead = await leadOf(db, tenant, filter);
-    const changeable = changeableBy(tenant, action, filter, lead);
-    const [counted, may, oldest] = await db.batch<{ total: number } & { id: string }>([
-      countOf(db, tenant, selectionOf(tenant, filter, lead).counted, null),
-      countOf(db, tenant, changeable, null),
-      oldestOf(db, tenant, changeable),
+    const lead = await leadOf(history, filter);
+    const changeable = changeableBy(history.tenant, action, filter, lead);
+    const [counted, may, oldest] = await history.db.batch<{ total: number } & { id: string }>([
+      countOf(history, selectionOf(history.tenant, filter, lead).counted, null),
+      countOf(history, changeable, null),
+      oldestOf(history, changeable),
     ]);
     return {
       matched: counted?.results[0]?.total ?? 0,
@@ -64,13 +60,12 @@ export const selectForBulk = (
 
 /** Jobs that have left the object, with what a command on them needs. */
 export const findManyArchived = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   ids: readonly string[],
   absentAt: number,
 ): Promise<{ id: string; archived: Brought }[]> =>
   readHistory(async () =>
-    oneByOne(await wholeRows(db, tenant, ids), async (row) => ({
+    oneByOne(await wholeRows(history, ids), async (row) => ({
       id: row.id,
       archived: { ...(await toArchived(row)), result: null, absentAt },
     })),

@@ -15,6 +15,7 @@ import { calendarSpan, type Span, spanOf } from "../../domain/money/period.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
 import { difference, isNothing, mostFirst, NOTHING, presentSums, SUM_COLUMNS, type Sums, total } from "./cost-sums.ts";
 import { readHistory } from "./store.ts";
+import type { TenantHistory } from "./tenant-history.ts";
 
 const IS_IN_SPAN = "tenant = ?1 AND hour_at >= ?2 AND hour_at < ?3";
 
@@ -74,28 +75,26 @@ type Query = readonly [sql: string, ...more: (string | number)[]];
 
 /** The sums of the span before, and the rows of each query; of one instant, so that parts are those of their whole. */
 const readSpan = async (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   { fromAt, toAt, previous }: Span,
   ...queries: readonly Query[]
 ): Promise<unknown[][]> => {
-  const found = await db.batch<unknown>([
-    db.prepare(costQueries.whole).bind(tenant, previous.fromAt, previous.toAt),
-    ...queries.map(([sql, ...more]) => db.prepare(sql).bind(tenant, fromAt, toAt, ...more)),
+  const found = await history.db.batch<unknown>([
+    history.statement(costQueries.whole, previous.fromAt, previous.toAt),
+    ...queries.map(([sql, ...more]) => history.statement(sql, fromAt, toAt, ...more)),
   ]);
   return found.map(({ results }) => results);
 };
 
 export const costSummary = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   query: CostQuery,
   nowAt: number,
 ): Promise<Omit<CostSummary, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     type Slot = Sums & { readonly slot_at: number };
-    const [before, found = []] = await readSpan(db, tenant, span, [costQueries.bySlot, span.slotMs]);
+    const [before, found = []] = await readSpan(history, span, [costQueries.bySlot, span.slotMs]);
     const rows = found as Slot[];
     const bySlot = new Map(rows.map((row) => [row.slot_at, row]));
     return {
@@ -111,15 +110,14 @@ export const costSummary = (
 type ModelSums = Sums & { readonly provider: string; readonly model: string };
 
 export const costByProvider = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   query: CostQuery,
   nowAt: number,
 ): Promise<Omit<CostByProvider, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     const { whole, byProvider, byProviderAndModel } = costQueries;
-    const found = await readSpan(db, tenant, span, [whole], [byProvider], [byProviderAndModel]);
+    const found = await readSpan(history, span, [whole], [byProvider], [byProviderAndModel]);
     const [before, sums, rows = [], ofModels = []] = found;
     const { usage: _usage, ...overall } = overallOf(sumsIn(sums), before);
     const models = Map.groupBy(ofModels as ModelSums[], (row) => row.provider);
@@ -146,15 +144,14 @@ const isMetadata = (by: string): boolean => by.startsWith("metadata.");
 
 /** By the provider and model that ran the attempts, or by another dimension. */
 export const costByGroup = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   by: string,
   query: CostQuery,
   nowAt: number,
 ): Promise<Omit<CostByGroup, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
-    const read = await readSpan(db, tenant, span, [costQueries.whole], ...groupQueries(by));
+    const read = await readSpan(history, span, [costQueries.whole], ...groupQueries(by));
     const [before, whole, found = [], grouped] = read;
     const overall = sumsIn(whole);
     const groups = found as (GroupSums & { readonly groups: number })[];
@@ -169,7 +166,7 @@ export const costByGroup = (
       ...overallOf(overall, before),
       rows: rows.slice(0, MAX_COST_ROWS).map((row) => ({ value: row.value, ...presentSums(row) })),
       rows_total: rows.length + (groups[0]?.groups ?? 0) - groups.length,
-      series: await seriesOf(db, tenant, by, span, dearest),
+      series: await seriesOf(history, by, span, dearest),
       adds_up: by !== "tag",
     };
   });
@@ -191,8 +188,7 @@ interface Spent {
 }
 
 const seriesOf = async (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   by: string,
   span: Span,
   values: readonly (string | null)[],
@@ -203,11 +199,8 @@ const seriesOf = async (
   const places = Array.from({ length: MAX_COST_SERIES }, (_, index) =>
     index < values.length ? (values[index] ?? none) : null,
   );
-  const { results } = await db
-    .prepare(costQueries[query])
-    .bind(tenant, fromAt, toAt, slotMs, by, ...places)
-    .all<Spent>();
-  const others = isMetadata(by) && values.includes(null) ? await spentByOthers(db, tenant, by, span) : [];
+  const { results } = await history.statement(costQueries[query], fromAt, toAt, slotMs, by, ...places).all<Spent>();
+  const others = isMetadata(by) && values.includes(null) ? await spentByOthers(history, by, span) : [];
   const bySlot = Map.groupBy([...results, ...others], (row) => row.slot_at);
   const rowsAt = (at: number) =>
     (bySlot.get(at) ?? [])
@@ -217,15 +210,10 @@ const seriesOf = async (
 };
 
 /** What jobs without the metadata cost: the whole without that of the jobs that have it. */
-const spentByOthers = async (
-  db: D1Database,
-  tenant: string,
-  by: string,
-  { fromAt, toAt, slotMs }: Span,
-): Promise<Spent[]> => {
-  const [whole, grouped] = await db.batch<Spent>([
-    db.prepare(costQueries.bySlot).bind(tenant, fromAt, toAt, slotMs),
-    db.prepare(costQueries.groupedBySlot).bind(tenant, fromAt, toAt, slotMs, by),
+const spentByOthers = async (history: TenantHistory, by: string, { fromAt, toAt, slotMs }: Span): Promise<Spent[]> => {
+  const [whole, grouped] = await history.db.batch<Spent>([
+    history.statement(costQueries.bySlot, fromAt, toAt, slotMs),
+    history.statement(costQueries.groupedBySlot, fromAt, toAt, slotMs, by),
   ]);
   const theirs = new Map((grouped?.results ?? []).map((row) => [row.slot_at, row.nano_usd]));
   return (whole?.results ?? []).map(({ slot_at, nano_usd }) => ({

@@ -13,6 +13,7 @@ import { log } from "../../log/log.ts";
 import type { Env } from "../env.ts";
 import { Refused } from "../http/refused.ts";
 import { readHistory } from "./store.ts";
+import { TenantHistory } from "./tenant-history.ts";
 
 interface Placed {
   readonly tenant: string;
@@ -20,11 +21,11 @@ interface Placed {
   readonly database?: number;
 }
 
-/** The database with the tenant's history. If it is not bound, the answer is a refusal, and never another database. */
-export const historyOf = (env: Env, { tenant, database }: Placed): D1Database => {
+/** The tenant's history. If its database is not bound, the answer is a refusal, and never another database. */
+export const historyOf = (env: Env, { tenant, database }: Placed): TenantHistory => {
   if (database === undefined) throw new Error(`nobody was asked which database has the history of ${tenant}`);
   const found = databaseOf(env, database);
-  if (found !== undefined) return found;
+  if (found !== undefined) return new TenantHistory(found, tenant);
   const missing = new MissingDatabase(database);
   log(levelOfFailure(missing), "history.failed", { tenant, detail: missing.message });
   throw new Refused(HISTORY_UNAVAILABLE);

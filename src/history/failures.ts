@@ -6,6 +6,7 @@ import { DAY_MS, HOUR_MS } from "../../domain/words/duration.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { readHistory } from "./store.ts";
+import type { TenantHistory } from "./tenant-history.ts";
 
 const DEFAULT_SPAN_MS = HOUR_MS;
 const MAX_SPAN_MS = 92 * DAY_MS;
@@ -49,19 +50,14 @@ interface FailureRow {
   readonly retryable: number;
 }
 
-export const listFailures = (
-  db: D1Database,
-  tenant: string,
-  query: FailuresQuery,
-  nowAt: number,
-): Promise<FailureList> =>
+export const listFailures = (history: TenantHistory, query: FailuresQuery, nowAt: number): Promise<FailureList> =>
   readHistory(async () => {
     const untilAt = query.until === undefined ? nowAt + 1 : fromIso(query.until);
     const sinceAt = query.since === undefined ? untilAt - DEFAULT_SPAN_MS : fromIso(query.since);
     if (sinceAt >= untilAt) throw new Refused(invalid("since", "must be before until"));
     if (untilAt - sinceAt > MAX_SPAN_MS) throw new Refused(invalid("since", "must be at most 92 days before until"));
     const beforeAt = sinceAt - (untilAt - sinceAt);
-    const { results } = await db.prepare(FAILURES).bind(tenant, beforeAt, sinceAt, untilAt).all<FailureRow>();
+    const { results } = await history.statement(FAILURES, beforeAt, sinceAt, untilAt).all<FailureRow>();
     const failures = results.map((row) => ({
       code: row.error_code ?? "",
       provider: row.ran_provider,

@@ -47,8 +47,7 @@ export const copyHistory = async (moving: Moving, from: HistoryMoveStep | null):
 const seal = ({ env, name: { tenant }, place: { to, move } }: Moving): Promise<unknown> =>
   workOnHistory(() =>
     historyOf(env, { tenant, database: to })
-      .prepare(`UPDATE tenants SET history_move = ?2 WHERE tenant = ?1 AND ${isLatest(move)}`)
-      .bind(tenant, move + 1)
+      .statement(`UPDATE tenants SET history_move = ?2 WHERE tenant = ?1 AND ${isLatest(move)}`, move + 1)
       .run(),
   );
 
@@ -60,11 +59,11 @@ const takeStep = async (moving: Moving, step: HistoryMoveStep): Promise<HistoryM
   const target = historyOf(env, { tenant, database: place.to });
   const request = { table, after, maxChars: PART_CHARS };
   const isOfThisTry = move === String(place.move) && MOVING_HISTORY.includes(table);
-  const page = isOfThisTry ? await readHistoryTable(source, tenant, request) : null;
+  const page = isOfThisTry ? await readHistoryTable(source, request) : null;
   if (page === null) return refuseStale();
   const only = ` AND EXISTS (SELECT 1 FROM tenants WHERE tenant = ?1 AND history_move = ${place.move})`;
-  if (phase === "copy") await writeHistoryTable(target, tenant, table, page, after === null, only);
-  else if (JSON.stringify(page) !== JSON.stringify(await readHistoryTable(target, tenant, request))) {
+  if (phase === "copy") await writeHistoryTable(target, table, page, after === null, only);
+  else if (JSON.stringify(page) !== JSON.stringify(await readHistoryTable(target, request))) {
     // Something was written late: everything is copied once more.
     const renewed = await moving.renew(place.move);
     if (!isMoving(renewed)) return refuseStale();
@@ -84,20 +83,20 @@ const begin = async ({ env, name, place }: Moving): Promise<HistoryMoveStep> => 
   const source = historyOf(env, { tenant, database: at });
   const begun = await workOnHistory(() =>
     historyOf(env, { tenant, database: to })
-      .prepare(
+      .statement(
         `INSERT INTO tenants (tenant, jurisdiction, created_at, away, history_move) VALUES (?1, ?2, ?3, 'arriving', ?4)
          ON CONFLICT DO UPDATE SET history_move = ?4 WHERE ${isLatest(move)}`,
+        jurisdiction,
+        createdAt,
+        move,
       )
-      .bind(tenant, jurisdiction, createdAt, move)
       .run(),
   );
   if (begun.meta.changes === 0) return refuseStale();
   await workOnHistory(() =>
-    source.batch([
-      source.prepare(`UPDATE tenants SET away = 'leaving' WHERE tenant = ?1 AND ${isLatest(move)}`).bind(tenant),
-      source
-        .prepare("UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL WHERE tenant = ?1")
-        .bind(tenant),
+    source.db.batch([
+      source.statement(`UPDATE tenants SET away = 'leaving' WHERE tenant = ?1 AND ${isLatest(move)}`),
+      source.statement("UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL WHERE tenant = ?1"),
     ]),
   );
   await deleteElsewhere(env, tenant, at, `NOT ${isHere("?1")} AND ${isLatest(move)}`);

@@ -8,6 +8,7 @@ import type { JobEvent, JobEventType } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { TEXT_COLUMNS, TEXTS_OF_JOBS, type TextsRow, withTexts } from "./job-texts.ts";
 import { readHistory } from "./store.ts";
+import type { TenantHistory } from "./tenant-history.ts";
 
 const MAX_EVENTS = 10_000;
 
@@ -31,11 +32,10 @@ export const toArchived = async (row: WholeJobRow): Promise<Archived> => {
 };
 
 /** A job with its payload and result, for a reader or for a command on a job that has left the object. */
-export const findArchived = (db: D1Database, tenant: string, id: string): Promise<Archived | null> =>
+export const findArchived = (history: TenantHistory, id: string): Promise<Archived | null> =>
   readHistory(async () => {
-    const row = await db
-      .prepare(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id = ?2`)
-      .bind(tenant, id)
+    const row = await history
+      .statement(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id = ?2`, id)
       .first<WholeJobRow>();
     return row === null ? null : toArchived(row);
   });
@@ -48,16 +48,18 @@ export const oneByOne = async <T, U>(all: readonly T[], work: (one: T) => Promis
 };
 
 /** Many at a time; their order is not that of the ids. */
-export const wholeRows = async (db: D1Database, tenant: string, ids: readonly string[]): Promise<WholeJobRow[]> => {
-  const { results } = await db
-    .prepare(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`)
-    .bind(tenant, JSON.stringify(ids))
+export const wholeRows = async (history: TenantHistory, ids: readonly string[]): Promise<WholeJobRow[]> => {
+  const { results } = await history
+    .statement(
+      `${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`,
+      JSON.stringify(ids),
+    )
     .all<WholeJobRow>();
   return results;
 };
 
-export const findManyWhole = async (db: D1Database, tenant: string, ids: readonly string[]): Promise<Archived[]> =>
-  oneByOne(await wholeRows(db, tenant, ids), toArchived);
+export const findManyWhole = async (history: TenantHistory, ids: readonly string[]): Promise<Archived[]> =>
+  oneByOne(await wholeRows(history, ids), toArchived);
 
 interface EventRow<Detail = string> {
   readonly version: number;
@@ -69,15 +71,14 @@ interface EventRow<Detail = string> {
 }
 
 /** A job's events, oldest first. */
-export const readTimeline = async (db: D1Database, tenant: string, id: string): Promise<Omit<JobEvent, "jobId">[]> => {
-  const [inRow, others] = await db.batch([
-    db.prepare("SELECT events FROM jobs WHERE tenant = ?1 AND id = ?2").bind(tenant, id),
-    db
-      .prepare(
-        `SELECT version, at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id = ?2
+export const readTimeline = async (history: TenantHistory, id: string): Promise<Omit<JobEvent, "jobId">[]> => {
+  const [inRow, others] = await history.db.batch([
+    history.statement("SELECT events FROM jobs WHERE tenant = ?1 AND id = ?2", id),
+    history.statement(
+      `SELECT version, at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id = ?2
          ORDER BY version LIMIT ${MAX_EVENTS}`,
-      )
-      .bind(tenant, id),
+      id,
+    ),
   ]);
   const [row] = (inRow?.results ?? []) as { events: string | null }[];
   return timelineOf(row?.events ?? null, (others?.results ?? []) as EventRow[]);
@@ -85,16 +86,15 @@ export const readTimeline = async (db: D1Database, tenant: string, id: string): 
 
 /** The same of many jobs, by id. */
 export const readTimelines = async (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Omit<JobEvent, "jobId">[]>> => {
   const listed = "(SELECT value FROM json_each(?2))";
-  const [inRows, others] = await db.batch(
+  const [inRows, others] = await history.db.batch(
     [
       `SELECT id, events FROM jobs WHERE tenant = ?1 AND id IN ${listed}`,
       `SELECT job_id, version, at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id IN ${listed}`,
-    ].map((sql) => db.prepare(sql).bind(tenant, JSON.stringify(ids))),
+    ].map((sql) => history.statement(sql, JSON.stringify(ids))),
   );
   const byJob = Map.groupBy((others?.results ?? []) as (EventRow & { job_id: string })[], ({ job_id }) => job_id);
   const jobs = (inRows?.results ?? []) as { id: string; events: string | null }[];
@@ -114,8 +114,8 @@ const withoutVersion = ({ at, type, worker, lease, detail }: EventRow<Json>): Om
 });
 
 /** A job's timeline for the API; null if there is no such job. */
-export const jobTimeline = (db: D1Database, tenant: string, id: string): Promise<JobEventResource[] | null> =>
+export const jobTimeline = (history: TenantHistory, id: string): Promise<JobEventResource[] | null> =>
   readHistory(async () => {
-    const timeline = await readTimeline(db, tenant, id);
+    const timeline = await readTimeline(history, id);
     return timeline.length === 0 ? null : timeline.map(presentJobEvent);
   });

@@ -13,6 +13,7 @@ import {
 import { isHere } from "./is-here.ts";
 import { packedOf, plainOf, unpack } from "./packed-text.ts";
 import { workOnHistory } from "./store.ts";
+import type { TenantHistory } from "./tenant-history.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
 /** Created again at the other end. */
@@ -66,8 +67,7 @@ const unpackRow = async (row: Record<string, Cell>, texts: readonly string[]): P
 
 /** Null if `after` is no key of this table. */
 export const readHistoryTable = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   { table, after, maxChars }: PageRequest,
 ): Promise<TablePage | null> =>
   workOnHistory(async () => {
@@ -75,11 +75,12 @@ export const readHistoryTable = (
     const from = rowsAfter(keys, after);
     if (from === null) return null;
     const order = keys.join(", ");
-    const { results } = await db
-      .prepare(
+    const { results } = await history
+      .statement(
         `SELECT ${columnsOf(table)} FROM ${table} WHERE tenant = ? AND ${from.condition} ORDER BY ${order} LIMIT ?`,
+        ...from.values,
+        ROWS_A_PAGE,
       )
-      .bind(tenant, ...from.values, ROWS_A_PAGE)
       .all<Record<string, Cell>>();
     for (const row of results) await unpackRow(row, TEXTS[table] ?? []);
     // `seq` of changes to a model list counts within its subscription: it is part of the key.
@@ -93,8 +94,7 @@ const NAME = /^[a-z0-9_]+$/;
  * already, late, changes nothing, nor does one for which the condition `only` is not true.
  */
 export const writeHistoryTable = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   table: string,
   { columns, rows }: TableRows,
   isFirst: boolean,
@@ -102,15 +102,15 @@ export const writeHistoryTable = (
 ): Promise<void> =>
   workOnHistory(async () => {
     const at = columns.indexOf("tenant");
-    if (!columns.every((column) => NAME.test(column)) || rows.some((row) => row[at] !== tenant))
+    if (!columns.every((column) => NAME.test(column)) || rows.some((row) => row[at] !== history.tenant))
       throw new Error("these rows are not of this tenant");
     const cells = columns.map((_, index) => `value ->> ${index}`).join(", ");
     const isAway = `NOT ${isHere("?1")}${only}`;
     const insert = `INSERT INTO ${known(table)} (${columns.join(", ")}) SELECT ${cells} FROM json_each(?2) WHERE ${isAway} ON CONFLICT DO NOTHING`;
     const replaces = isFirst && REPLACED.includes(table);
     const statements = [
-      ...(replaces ? [db.prepare(`DELETE FROM ${table} WHERE tenant = ?1 AND ${isAway}`).bind(tenant)] : []),
-      ...(rows.length === 0 ? [] : [db.prepare(insert).bind(tenant, JSON.stringify(rows))]),
+      ...(replaces ? [history.statement(`DELETE FROM ${table} WHERE tenant = ?1 AND ${isAway}`)] : []),
+      ...(rows.length === 0 ? [] : [history.statement(insert, JSON.stringify(rows))]),
     ];
-    if (statements.length > 0) await db.batch(statements);
+    if (statements.length > 0) await history.db.batch(statements);
   });

@@ -8,6 +8,7 @@ import { HOUR_MS } from "../../domain/words/duration.ts";
 import { inTurns, STEPS_A_MINUTE } from "./in-turns.ts";
 import { isHere } from "./is-here.ts";
 import { MIN_PACKED_CHARS, pack } from "./packed-text.ts";
+import { TenantHistory } from "./tenant-history.ts";
 
 const PACKED_AFTER_MS = HOUR_MS;
 const SCANNED_A_STEP = 2_000;
@@ -19,11 +20,11 @@ const STATEMENT_CHARS = 1_700_000;
 const STEP_COST: Cost = { queries: 14, requests: 14 };
 
 interface Due {
-  readonly tenant: string;
+  readonly history: TenantHistory;
   readonly from: number;
 }
 
-const dueTenants = async (db: D1Database, before: number): Promise<Due[]> => {
+const dueTenants = async (db: D1Database, before: number): Promise<{ tenant: string; from: number }[]> => {
   const { results } = await db
     .prepare(
       `SELECT tenant, COALESCE(packed_until, 0) AS "from" FROM tenants WHERE away IS NULL AND EXISTS
@@ -32,7 +33,7 @@ const dueTenants = async (db: D1Database, before: number): Promise<Due[]> => {
        ORDER BY COALESCE(packed_until, 0) LIMIT ${STEPS_A_MINUTE}`,
     )
     .bind(before)
-    .all<Due>();
+    .all<{ tenant: string; from: number }>();
   return results;
 };
 
@@ -62,18 +63,18 @@ interface Scan {
   readonly lastAt: number | null;
 }
 
-const scan = async (db: D1Database, { tenant, from }: Due, before: number): Promise<Scan> => {
+const scan = async ({ history, from }: Due, before: number): Promise<Scan> => {
   const scanned = `WITH scanned AS (SELECT id, finished_at AS at, prompt IS NOT NULL AS has_start,
       ${LONG_START} AS start_chars FROM jobs
     WHERE tenant = ?1 AND finished_at > ?2 AND finished_at < ?3 ORDER BY finished_at LIMIT ${SCANNED_A_STEP})`;
-  const [found, counted] = await db.batch(
+  const [found, counted] = await history.db.batch(
     [
       `${scanned} SELECT id, at, ${LONG_CHARS} AS chars FROM scanned
          LEFT JOIN payloads ON payloads.tenant = ?1 AND payloads.job_id = id
          LEFT JOIN results ON results.tenant = ?1 AND results.job_id = id
        WHERE ${LONG_CHARS} > 0 ORDER BY at`,
       `${scanned} SELECT COUNT(*) AS many, MAX(at) AS last FROM scanned`,
-    ].map((sql) => db.prepare(sql).bind(tenant, from, before)),
+    ].map((sql) => history.statement(sql, from, before)),
   );
   const [sums] = (counted?.results ?? []) as { many: number; last: number | null }[];
   return { found: (found?.results ?? []) as Found[], many: sums?.many ?? 0, lastAt: sums?.last ?? null };
@@ -110,16 +111,16 @@ const COLUMNS: readonly Column[] = [
 
 /** What was packed of a column, as the statements that write it. */
 const packColumn = async (
-  db: D1Database,
-  { tenant, ids }: { tenant: string; ids: string },
+  history: TenantHistory,
+  ids: string,
   { table, column, condition = "", key = "job_id", long = longOf(column) }: Column,
 ): Promise<D1PreparedStatement[]> => {
-  const { results } = await db
-    .prepare(
+  const { results } = await history
+    .statement(
       `SELECT ${key} AS id, ${column} AS text FROM ${table} WHERE tenant = ?1 AND ${long} > 0 ${condition}
          AND ${key} IN (SELECT value FROM json_each(?2))`,
+      ids,
     )
-    .bind(tenant, ids)
     .all<{ id: string; text: string }>();
   const groups: string[][] = [];
   let chars = Number.POSITIVE_INFINITY;
@@ -138,28 +139,26 @@ const packColumn = async (
   const sql = `WITH one AS MATERIALIZED (SELECT ?1 AS tenant, value ->> 0 AS id, value ->> 1 AS packed FROM json_each(?2))
     UPDATE ${table} SET ${column} = unhex(one.packed) FROM one
     WHERE ${table}.tenant = one.tenant AND ${table}.${key} = one.id AND ${long} > 0 AND ${isHere("?1")}`;
-  return groups.map((group) => db.prepare(sql).bind(tenant, `[${group.join(",")}]`));
+  return groups.map((group) => history.statement(sql, `[${group.join(",")}]`));
 };
 
 /** The next jobs of a tenant; where the step after it begins, or null if there is none. */
-const packStep = async (db: D1Database, due: Due, before: number): Promise<number | null> => {
-  const { found, many, lastAt } = await scan(db, due, before);
+const packStep = async (due: Due, before: number): Promise<number | null> => {
+  const { found, many, lastAt } = await scan(due, before);
   if (lastAt === null) return null;
   const end = fitting(found);
   const ids = JSON.stringify(found.slice(0, end).map(({ id }) => id));
   const written: D1PreparedStatement[] = [];
-  if (end > 0)
-    for (const column of COLUMNS) written.push(...(await packColumn(db, { tenant: due.tenant, ids }, column)));
+  if (end > 0) for (const column of COLUMNS) written.push(...(await packColumn(due.history, ids, column)));
   const unfit = found[end];
   // The next step begins with the millisecond of the job that did not fit; if nothing was packed, after the last job,
   // so that none is read twice.
   const last = found[end - 1];
   const until = unfit === undefined ? lastAt : written.length === 0 ? (last?.at ?? lastAt) : unfit.at - 1;
-  const note = db
-    .prepare("UPDATE tenants SET packed_until = ?2 WHERE tenant = ?1 AND away IS NULL")
-    .bind(due.tenant, Math.max(until, due.from));
-  await db.batch([...written, note]);
-  return unfit !== undefined || many === SCANNED_A_STEP ? Math.max(until, due.from) : null;
+  const next = Math.max(until, due.from);
+  const noted = "UPDATE tenants SET packed_until = ?2 WHERE tenant = ?1 AND away IS NULL";
+  await due.history.db.batch([...written, due.history.statement(noted, next)]);
+  return unfit !== undefined || many === SCANNED_A_STEP ? next : null;
 };
 
 interface Packing {
@@ -170,9 +169,11 @@ interface Packing {
 
 export const packTexts = async (db: D1Database, nowAt: number, { isOurs, allowance }: Packing): Promise<void> => {
   const before = nowAt - PACKED_AFTER_MS;
-  const due = (await dueTenants(db, before)).filter(({ tenant }) => isOurs(tenant));
+  const due = (await dueTenants(db, before))
+    .filter(({ tenant }) => isOurs(tenant))
+    .map(({ tenant, from }): Due => ({ history: new TenantHistory(db, tenant), from }));
   await inTurns(due, STEP_COST, allowance, async (one) => {
-    const from = await packStep(db, one, before);
+    const from = await packStep(one, before);
     return from === null ? null : { ...one, from };
   });
 };

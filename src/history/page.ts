@@ -1,5 +1,7 @@
 // A page of rows, with how many there are in all.
 
+import type { TenantHistory } from "./tenant-history.ts";
+
 interface Page<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
@@ -7,7 +9,7 @@ interface Page<Row> {
 
 /** `count` selects one number, named `total`. The two see the same state. */
 export const readPage = async <Row>(
-  db: D1Database,
+  { db }: TenantHistory,
   page: D1PreparedStatement,
   count: D1PreparedStatement,
 ): Promise<Page<Row>> => {

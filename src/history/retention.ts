@@ -8,6 +8,7 @@ import { ArchiveError, archiveStep, OF_A_JOB, type Pruned, prunedBy } from "./ar
 import { inTurns, STEPS_A_MINUTE } from "./in-turns.ts";
 import { isHere } from "./is-here.ts";
 import { NO_TEXTS } from "./job-texts.ts";
+import { TenantHistory } from "./tenant-history.ts";
 
 const JOBS_A_STEP = 500;
 
@@ -50,9 +51,10 @@ export const pruneJobs = async (
   const due = (await tenantsWithOldJobs(db, fromAt)).filter((one) => isOurs(one.tenant));
   await inTurns(due, archive === null ? STEP_COST : ARCHIVE_COST, allowance, async (one) => {
     const { tenant, days } = one;
+    const history = new TenantHistory(db, tenant);
     const before = fromAt - days * DAY_MS;
     try {
-      const step = archive === null ? pruneStep(db, tenant, before) : archiveStep(db, archive, tenant, before);
+      const step = archive === null ? pruneStep(history, before) : archiveStep(history, archive, before);
       const { pruned, bytes, isMore } = await step;
       await onPruned(tenant, { pruned, archivedBytes: bytes });
       return isMore ? one : null;
@@ -72,7 +74,7 @@ export const pruneTexts = async (
 ): Promise<void> => {
   const due = (await tenantsWithOldTexts(db, nowAt)).filter((one) => isOurs(one.tenant));
   await inTurns(due, TEXTS_COST, allowance, async (one) =>
-    (await pruneTextsStep(db, one.tenant, nowAt - one.days * DAY_MS)) ? one : null,
+    (await pruneTextsStep(new TenantHistory(db, one.tenant), nowAt - one.days * DAY_MS)) ? one : null,
   );
 };
 
@@ -108,15 +110,16 @@ const tenantsWithOldTexts = async (db: D1Database, nowAt: number): Promise<Due[]
 };
 
 /** The oldest jobs that may still have texts, all that finished in the last one's millisecond included. */
-const pruneTextsStep = async (db: D1Database, tenant: string, before: number): Promise<boolean> => {
-  const { results } = await db
-    .prepare(
+const pruneTextsStep = async (history: TenantHistory, before: number): Promise<boolean> => {
+  const { results } = await history
+    .statement(
       `SELECT finished_at AS at, (SELECT COALESCE(texts_gone_until, 0) FROM tenants WHERE tenant = ?1) AS gone_until
        FROM jobs WHERE tenant = ?1 AND finished_at < ?2
          AND finished_at > (SELECT COALESCE(texts_gone_until, 0) FROM tenants WHERE tenant = ?1)
        ORDER BY finished_at LIMIT ?3`,
+      before,
+      JOBS_A_STEP,
     )
-    .bind(tenant, before, JOBS_A_STEP)
     .all<{ at: number; gone_until: number }>();
   const last = results.at(-1);
   if (last === undefined) return false;
@@ -128,27 +131,27 @@ const pruneTextsStep = async (db: D1Database, tenant: string, before: number): P
        WHERE tenant = ?1 AND finished_at > ?2 AND finished_at <= ?3 AND ${isHere("?1")}`,
     `UPDATE tenants SET texts_gone_until = ?3 WHERE tenant = ?1 AND COALESCE(texts_gone_until, 0) <= ?2 AND away IS NULL`,
   ];
-  await db.batch(statements.map((sql) => db.prepare(sql).bind(tenant, last.gone_until, last.at)));
+  await history.db.batch(statements.map((sql) => history.statement(sql, last.gone_until, last.at)));
   return results.length === JOBS_A_STEP;
 };
 
 const pruneStep = async (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   before: number,
 ): Promise<{ pruned: Pruned; bytes: number; isMore: boolean }> => {
-  const { results } = await db
-    .prepare("SELECT id FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT ?3")
-    .bind(tenant, before, JOBS_A_STEP)
+  const { results } = await history
+    .statement(
+      "SELECT id FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT ?3",
+      before,
+      JOBS_A_STEP,
+    )
     .all<{ id: string }>();
   const ids = JSON.stringify(results.map(({ id }) => id));
   // Within the same transaction: a tenant whose rows are being copied loses none, whenever it left.
   const listed = `IN (SELECT value FROM json_each(?2)) AND ${isHere("?1")}`;
-  const deleted = await db.batch<{ status: JobStatus }>([
-    ...OF_A_JOB.map((table) =>
-      db.prepare(`DELETE FROM ${table} WHERE tenant = ?1 AND job_id ${listed}`).bind(tenant, ids),
-    ),
-    db.prepare(`DELETE FROM jobs WHERE tenant = ?1 AND id ${listed} RETURNING status`).bind(tenant, ids),
+  const deleted = await history.db.batch<{ status: JobStatus }>([
+    ...OF_A_JOB.map((table) => history.statement(`DELETE FROM ${table} WHERE tenant = ?1 AND job_id ${listed}`, ids)),
+    history.statement(`DELETE FROM jobs WHERE tenant = ?1 AND id ${listed} RETURNING status`, ids),
   ]);
   return { pruned: prunedBy(deleted), bytes: 0, isMore: results.length === JOBS_A_STEP };
 };

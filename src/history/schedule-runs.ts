@@ -4,6 +4,7 @@ import type { ScheduleRunResource } from "../../contract/schedule.ts";
 import { type PageRequest, toIso } from "../../contract/words/field.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
+import type { TenantHistory } from "./tenant-history.ts";
 
 interface RunRow extends Pick<ScheduleRunResource, "outcome" | "reason" | "job_id" | "job_status" | "missed"> {
   readonly scheduled_for: number;
@@ -22,14 +23,13 @@ interface RunsOf {
 
 /** The newest of each schedule, newest first; reads no more rows than it answers. */
 export const listLastRuns = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   of: readonly RunsOf[],
   many: number,
 ): Promise<Map<string, ScheduleRunResource[]>> =>
   readHistory(async () => {
-    const { results } = await db
-      .prepare(
+    const { results } = await history
+      .statement(
         `SELECT runs.schedule, ${COLUMNS}
          FROM json_each(?2) AS named
            JOIN schedule_runs AS runs ON runs.rowid IN (
@@ -38,8 +38,9 @@ export const listLastRuns = (
              ORDER BY ${NEWEST_FIRST} LIMIT ?3)
            ${THEIR_JOBS}
          ORDER BY runs.ran_at DESC, runs.id DESC`,
+        JSON.stringify(of),
+        many,
       )
-      .bind(tenant, JSON.stringify(of), many)
       .all<RunRow & { readonly schedule: string }>();
     const found = new Map<string, ScheduleRunResource[]>();
     for (const { schedule, ...row } of results) found.set(schedule, [...(found.get(schedule) ?? []), toRun(row)]);
@@ -48,20 +49,23 @@ export const listLastRuns = (
 
 /** Newest first. */
 export const listRuns = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   of: RunsOf,
   { limit, offset }: PageRequest,
 ): Promise<{ history: ScheduleRunResource[]; total: number }> =>
   readHistory(async () => {
     const isOfSchedule = "runs.tenant = ?1 AND runs.schedule = ?2 AND runs.ran_at >= ?3";
-    const bindings = [tenant, of.schedule, of.sinceAt];
-    const page = db.prepare(
+    const page = history.statement(
       `SELECT ${COLUMNS} FROM schedule_runs AS runs ${THEIR_JOBS}
        WHERE ${isOfSchedule} ORDER BY runs.ran_at DESC, runs.id DESC LIMIT ?4 OFFSET ?5`,
+      of.schedule,
+      of.sinceAt,
+      limit,
+      offset,
     );
-    const count = db.prepare(`SELECT COUNT(*) AS total FROM schedule_runs AS runs WHERE ${isOfSchedule}`);
-    const { rows, total } = await readPage<RunRow>(db, page.bind(...bindings, limit, offset), count.bind(...bindings));
+    const counted = `SELECT COUNT(*) AS total FROM schedule_runs AS runs WHERE ${isOfSchedule}`;
+    const count = history.statement(counted, of.schedule, of.sinceAt);
+    const { rows, total } = await readPage<RunRow>(history, page, count);
     return { history: rows.map(toRun), total };
   });
 

@@ -1,5 +1,4 @@
-// Work on history in D1. Every query binds the tenant first. If D1 is down, the caller gets a refusal, and nothing else
-// stops.
+// Work on history in D1. If D1 is down, the caller gets a refusal, and nothing else stops.
 
 import { within } from "../../contract/text/within.ts";
 import { HISTORY_UNAVAILABLE } from "../../domain/words/refusal.ts";

@@ -15,6 +15,7 @@ import type { TenantName } from "../tenant/tenant-object.ts";
 import { historyOf } from "./databases.ts";
 import { ENDING, isLatest } from "./is-here.ts";
 import { readHistory, workOnHistory } from "./store.ts";
+import { TenantHistory } from "./tenant-history.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
 interface TenantRow {
@@ -112,7 +113,7 @@ export const findTenant = (env: Env, tenant: string): Promise<FoundTenant | null
     if (named === null) return null;
     const database = databaseIn(named);
     // Its own database has no row of it before its first drain.
-    const own = database === 0 ? named : await rowOf(historyOf(env, { tenant, database }), tenant);
+    const own = database === 0 ? named : await rowOf(historyOf(env, { tenant, database }).db, tenant);
     const { jurisdiction, created_at } = own ?? named;
     const away = named.history_move === ENDING ? "ending" : ((own?.away ?? null) as Absence["state"] | null);
     return { tenant, jurisdiction, created_at, away, database };
@@ -144,9 +145,9 @@ export const prepareArrival = async (
       .run();
   await workOnHistory(async () => {
     if (database !== 0) await put(env.DB, bindingOf(database));
-    await put(own, "arriving");
+    await put(own.db, "arriving");
   });
-  await deleteRows(env, own, name.tenant, WITHOUT_NAME);
+  await deleteRows(env, own, WITHOUT_NAME);
 };
 
 /**
@@ -156,19 +157,19 @@ export const prepareArrival = async (
  */
 export const deleteTenant = async (env: Env, tenant: string, endObject: () => Promise<void>): Promise<void> => {
   // A move between two of them may have been interrupted.
-  const databases = boundDatabases(env).map(({ database }) => database);
+  const histories = boundDatabases(env).map(({ database }) => new TenantHistory(database, tenant));
   const mark = "UPDATE tenants SET history_move = ?2, away = COALESCE(away, 'leaving') WHERE tenant = ?1";
-  for (const database of databases) await workOnHistory(() => database.prepare(mark).bind(tenant, ENDING).run());
+  for (const history of histories) await workOnHistory(() => history.statement(mark, ENDING).run());
   await endObject();
-  for (const database of databases) await deleteRows(env, database, tenant, WITHOUT_NAME);
+  for (const history of histories) await deleteRows(env, history, WITHOUT_NAME);
   // `DB` has the name of those in others: it is the last.
-  for (const database of databases.reverse()) await deleteRows(env, database, tenant, ["tenants"]);
+  for (const history of histories.reverse()) await deleteRows(env, history, ["tenants"]);
 };
 
 /** In every database but one, all but the tenant's name, where the condition is true in the moment of each statement. */
 export const deleteElsewhere = async (env: Env, tenant: string, but: number, only: string): Promise<void> => {
   for (const { number, database } of boundDatabases(env))
-    if (number !== but) await deleteRows(env, database, tenant, WITHOUT_NAME, only);
+    if (number !== but) await deleteRows(env, new TenantHistory(database, tenant), WITHOUT_NAME, only);
 };
 
 /**
@@ -195,21 +196,15 @@ const ROWS_A_DELETE = 5_000;
 /** Self-hosted, the other tenants' reads wait for each statement: for 5,000 jobs most of a second. */
 const ROWS_A_DELETE_AT_HOME = 500;
 
-const deleteRows = (
-  { HOME }: Env,
-  db: D1Database,
-  tenant: string,
-  tables: readonly string[],
-  only = "true",
-): Promise<void> =>
+const deleteRows = ({ HOME }: Env, history: TenantHistory, tables: readonly string[], only = "true"): Promise<void> =>
   workOnHistory(async () => {
     const most = HOME === undefined ? ROWS_A_DELETE : ROWS_A_DELETE_AT_HOME;
     for (const name of tables) {
       const key = TENANT_TABLES[name as keyof typeof TENANT_TABLES];
-      const some = db.prepare(
+      const some = history.statement(
         `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = ?1 AND ${only} LIMIT ${most})`,
       );
-      while ((await some.bind(tenant).run()).meta.changes > 0);
+      while ((await some.run()).meta.changes > 0);
     }
   });
 

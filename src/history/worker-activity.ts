@@ -9,6 +9,7 @@ import { usdFromNano } from "../../domain/money/price.ts";
 import { type JobSelection, selectionOf } from "./lists/selection.ts";
 import { listMarks } from "./marks.ts";
 import { readHistory } from "./store.ts";
+import type { TenantHistory } from "./tenant-history.ts";
 
 /** All tenants' statements wait for the one that runs. */
 const JOBS_A_STATEMENT = 1_000;
@@ -29,8 +30,7 @@ const isBefore = (job: PlacedJob | undefined, at: number): boolean => (job?.crea
  * have run in it: one statement's worth of those is read, too.
  */
 const jobsOf = async (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   { from, where, bindings, seq }: JobSelection,
   fromAt: number,
 ): Promise<PlacedJob[]> => {
@@ -40,10 +40,7 @@ const jobsOf = async (
     FROM ${from} WHERE ${where} AND ${seq} < CAST(${before} AS INTEGER) ORDER BY ${seq} DESC LIMIT ${JOBS_A_STATEMENT}`;
   const jobs: PlacedJob[] = [];
   for (let place = Number.MAX_SAFE_INTEGER; jobs.length < MAX_WORKER_JOBS; ) {
-    const { results } = await db
-      .prepare(sql)
-      .bind(tenant, ...bindings, place)
-      .all<PlacedJob>();
+    const { results } = await history.statement(sql, ...bindings, place).all<PlacedJob>();
     jobs.push(...results);
     if (results.length < JOBS_A_STATEMENT || isBefore(results[0], fromAt)) break;
     place = results.at(-1)?.place ?? 0;
@@ -60,8 +57,7 @@ const p95Of = (worked: Worked): number | null => rounded(runTime(worked, 0.95));
 const LEAD = { by: "index", words: [], hasIds: false } as const;
 
 export const readWorkerActivity = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   instance: string,
   period: RollingPeriod,
   nowAt: number,
@@ -70,10 +66,10 @@ export const readWorkerActivity = (
     const { stepMs } = ROLLING_PERIODS[period];
     const steps = stepsOf(period, nowAt);
     const fromAt = steps[0] ?? nowAt;
-    const selection = selectionOf(tenant, { worker: instance }, LEAD);
+    const selection = selectionOf(history.tenant, { worker: instance }, LEAD);
     const [jobs, { marks }] = await Promise.all([
-      jobsOf(db, tenant, selection, fromAt),
-      listMarks(db, tenant, { fromAt, toAt: nowAt, target: instance }),
+      jobsOf(history, selection, fromAt),
+      listMarks(history, { fromAt, toAt: nowAt, target: instance }),
     ]);
     const { total, series, served } = workedIn(jobs, { steps, stepMs, nowAt });
     const isUnderWay = (index: number): boolean => index === steps.length - 1;

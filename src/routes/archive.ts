@@ -27,7 +27,7 @@ const list = endpoint(
   async (c, { query, token }) => {
     await ask(c, token, "authorizeRead", null);
     const { limit, offset } = query;
-    return answer(c, { ...(await listDays(historyOf(c.env, token), token.tenant, query)), limit, offset });
+    return answer(c, { ...(await listDays(historyOf(c.env, token), query)), limit, offset });
   },
 );
 
@@ -46,7 +46,7 @@ const exported = endpoint(
   async (c, { params: { day }, token }) => {
     await ask(c, token, "authorizeRead", null);
     const archive = archiveOf(c.env);
-    const bytes = archive === null ? null : await exportDay(historyOf(c.env, token), archive, token.tenant, day);
+    const bytes = archive === null ? null : await exportDay(historyOf(c.env, token), archive, day);
     if (bytes === null) throw new Refused(notFound("archived day", day));
     return answerBody(c, bytes, {
       "content-type": MEDIA,

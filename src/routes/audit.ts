@@ -22,7 +22,7 @@ const audit = endpoint(
   async (c, { query, token }) => {
     await askAndDrain(c, token, "authorizeAdmin", null);
     return answer(c, {
-      ...(await listAudit(historyOf(c.env, token), token.tenant, query)),
+      ...(await listAudit(historyOf(c.env, token), query)),
       limit: query.limit,
       offset: query.offset,
     });

@@ -33,7 +33,6 @@ import { createSubscription, deleteSubscription, patchSubscription } from "../ca
 import { syncSubscription } from "../catalog/sync.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Env } from "../env.ts";
-import { auditStatement } from "../history/audit.ts";
 import { historyOf } from "../history/databases.ts";
 import { readHistory, workOnHistory } from "../history/store.ts";
 import { answer } from "../http/answer.ts";
@@ -59,9 +58,7 @@ const presented =
   };
 
 const catalogTools = (env: Env, token: TokenFacts) =>
-  openCatalog(env, historyOf(env, token), Date.now, auditStatement, (_, provider) =>
-    tenantObject(env, token).sealedKey(provider),
-  );
+  openCatalog(env, historyOf(env, token).db, Date.now, (_, provider) => tenantObject(env, token).sealedKey(provider));
 
 const mayRead = async (c: AppContext, token: TokenFacts): Promise<void> => {
   await ask(c, token, "authorizeAdmin", null);
@@ -78,7 +75,7 @@ const changed = async <T>(
 };
 
 const tellTenant = async (env: Env, token: TokenFacts, provider: string): Promise<void> => {
-  await askObject(env, token, "learnCatalog", await providerReport(historyOf(env, token), token.tenant, provider));
+  await askObject(env, token, "learnCatalog", await providerReport(historyOf(env, token), provider));
 };
 
 const providers = endpoint(
@@ -131,7 +128,7 @@ const list = endpoint(
   },
   async (c, { token }) => {
     await mayRead(c, token);
-    const subscriptions = await readHistory(() => listSubscriptions(historyOf(c.env, token), token.tenant));
+    const subscriptions = await readHistory(() => listSubscriptions(historyOf(c.env, token)));
     return answer(c, { subscriptions: subscriptions.map(presented(c.env)) });
   },
 );
@@ -147,7 +144,7 @@ const get = endpoint(
   },
   async (c, { params, token }) => {
     await mayRead(c, token);
-    const found = await readHistory(() => readSnapshot(historyOf(c.env, token), token.tenant, params.id));
+    const found = await readHistory(() => readSnapshot(historyOf(c.env, token), params.id));
     const { subscription, models: provided } = unwrap(found);
     return answer(c, { ...presented(c.env)(subscription), provided_models: [...provided] });
   },
@@ -201,7 +198,7 @@ const models = endpoint(
   },
   async (c, { params, token }) => {
     await mayRead(c, token);
-    const snapshot = await readHistory(() => readSnapshot(historyOf(c.env, token), token.tenant, params.id));
+    const snapshot = await readHistory(() => readSnapshot(historyOf(c.env, token), params.id));
     return answer(c, presentSnapshot(unwrap(snapshot)));
   },
 );
@@ -220,7 +217,7 @@ const history = endpoint(
   },
   async (c, { params, query, token }) => {
     await mayRead(c, token);
-    const found = await readHistory(() => readModelsHistory(historyOf(c.env, token), token.tenant, params.id, query));
+    const found = await readHistory(() => readModelsHistory(historyOf(c.env, token), params.id, query));
     return answer(c, presentHistory(unwrap(found), query));
   },
 );

@@ -33,7 +33,7 @@ const summary = endpoint(
   async (c, { query, token }) => {
     const budgets = await askAndDrain(c, token, "readBudgets", null);
     return answer(c, {
-      ...(await history.costSummary(historyOf(c.env, token), token.tenant, query, Date.now())),
+      ...(await history.costSummary(historyOf(c.env, token), query, Date.now())),
       ...budgets,
     });
   },
@@ -51,7 +51,7 @@ const byProvider = endpoint(
   async (c, { query, token }) => {
     const budgets = await askAndDrain(c, token, "readBudgets", null);
     return answer(c, {
-      ...(await history.costByProvider(historyOf(c.env, token), token.tenant, query, Date.now())),
+      ...(await history.costByProvider(historyOf(c.env, token), query, Date.now())),
       ...budgets,
     });
   },
@@ -69,7 +69,7 @@ const byGroup = endpoint(
   },
   async (c, { params, query, token }) => {
     const budgets = await askAndDrain(c, token, "readBudgets", null);
-    const found = await history.costByGroup(historyOf(c.env, token), token.tenant, params.by, query, Date.now());
+    const found = await history.costByGroup(historyOf(c.env, token), params.by, query, Date.now());
     return answer(c, { ...found, ...budgets });
   },
 );

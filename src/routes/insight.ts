@@ -47,7 +47,7 @@ const failures = endpoint(
   },
   async (c, { query, token }) => {
     await askAndDrain(c, token, "authorizeRead", null);
-    return answer(c, await listFailures(historyOf(c.env, token), token.tenant, query, Date.now()));
+    return answer(c, await listFailures(historyOf(c.env, token), query, Date.now()));
   },
 );
 
@@ -66,7 +66,7 @@ const attempts = endpoint(
   async (c, { params, token }) => {
     await askAndDrain(c, token, "authorizeRead", null);
     const found =
-      (await jobAttempts(historyOf(c.env, token), token.tenant, params.id))?.attempts ??
+      (await jobAttempts(historyOf(c.env, token), params.id))?.attempts ??
       (await archivedLine(c, token, params.id))?.attempt_list;
     if (found === undefined) throw new Refused(notFound("job", params.id));
     return answer(c, { attempts: [...found] });
@@ -121,7 +121,7 @@ const marks = endpoint(
     await askAndDrain(c, token, "authorizeRead", null);
     const toAt = Date.now();
     const span = { fromAt: toAt - ROLLING_PERIODS[query.period].ms, toAt, target: null };
-    return answer(c, await listMarks(historyOf(c.env, token), token.tenant, span));
+    return answer(c, await listMarks(historyOf(c.env, token), span));
   },
 );
 

@@ -93,7 +93,7 @@ const list = endpoint(
     const list = await wholeList(whole, first, read, async (rows) => {
       if (runs === undefined) return rows;
       const of = rows.map(({ name, created_at }) => ({ schedule: name, sinceAt: fromIso(created_at) }));
-      const lastRuns = await listLastRuns(historyOf(c.env, token), token.tenant, of, runs);
+      const lastRuns = await listLastRuns(historyOf(c.env, token), of, runs);
       return rows.map((one) => ({ ...one, last_runs: lastRuns.get(one.name) ?? [] }));
     });
     return answer(c, list);
@@ -181,7 +181,7 @@ const history = endpoint(
     const { created_at } = await askAndDrain(c, token, "getSchedule", { ...params, preview: null });
     // Excludes runs of a deleted schedule that had the same name.
     const runs = { schedule: params.name, sinceAt: fromIso(created_at) };
-    return answer(c, { ...(await listRuns(historyOf(c.env, token), token.tenant, runs, query)), ...query });
+    return answer(c, { ...(await listRuns(historyOf(c.env, token), runs, query)), ...query });
   },
 );
 

@@ -10,6 +10,7 @@ import { createSubscription, type NewSubscription } from "../../src/catalog/subs
 import type { SyncTools } from "../../src/catalog/sync.ts";
 import { vaultConnector } from "../../src/catalog/vault/connector.ts";
 import { environmentSecrets } from "../../src/catalog/vault/environment.ts";
+import { TenantHistory } from "../../src/history/tenant-history.ts";
 import { ACME_KEY, type Answer, acme, json, modelRows } from "./fake-provider.ts";
 
 export const ANA: Actor = { keyId: "k1", name: "ana" };
@@ -25,6 +26,7 @@ interface AuditLine {
 
 export interface CatalogWorld {
   readonly db: D1Database;
+  readonly history: TenantHistory;
   readonly tenant: string;
   readonly tools: SyncTools;
   readonly clock: { now: number };
@@ -38,8 +40,8 @@ export interface CatalogWorld {
 
 export async function catalogWorld(): Promise<CatalogWorld> {
   const db = (env as unknown as { DB: D1Database }).DB;
-  await db.prepare("CREATE TABLE IF NOT EXISTS test_audit (tenant TEXT, line TEXT)").run();
   const tenant = `t-${crypto.randomUUID()}`;
+  const history = new TenantHistory(db, tenant);
   const clock = { now: NOON };
   const requests: Request[] = [];
   const fetch = async (request: Request) => {
@@ -51,14 +53,11 @@ export async function catalogWorld(): Promise<CatalogWorld> {
     db,
     providers: new Map([...loadProviders(), ["acme", acme]]),
     now: () => clock.now,
-    audit: (owner, { action, actor, target, detail }) =>
-      db
-        .prepare("INSERT INTO test_audit VALUES (?1, ?2)")
-        .bind(owner, JSON.stringify({ tenant: owner, action, actor: actor.name, target, detail })),
     connectorOf: () => vaultConnector({ source, fetch, now: () => clock.now }),
   };
   const world: CatalogWorld = {
     db,
+    history,
     tenant,
     tools,
     clock,
@@ -73,16 +72,17 @@ export async function catalogWorld(): Promise<CatalogWorld> {
       return created.value;
     },
     see: async (id) => {
-      const found = await getSubscription(db, tenant, id);
+      const found = await getSubscription(history, id);
       if (!found.ok) throw new Error(`no subscription ${id}`);
       return found.value;
     },
     audit: async () => {
-      const { results } = await db
-        .prepare("SELECT line FROM test_audit WHERE tenant = ?1")
-        .bind(tenant)
-        .all<{ line: string }>();
-      return results.map(({ line }) => JSON.parse(line) as AuditLine);
+      const { results } = await history
+        .statement(
+          "SELECT tenant, action, actor_name AS actor, target, detail FROM audit WHERE tenant = ?1 ORDER BY rowid",
+        )
+        .all<AuditLine & { detail: string }>();
+      return results.map((line) => ({ ...line, detail: JSON.parse(line.detail) as AuditLine["detail"] }));
     },
   };
   return world;

@@ -34,7 +34,7 @@ describe("a pass over what is due", () => {
     const [first = ""] = await subscribeMany(2);
     world.lists("a");
     expect(await syncDueSubscriptions(world.tools)).toEqual({ synced: 2, changed: 2, failed: 0, left: 0 });
-    expect(await readSnapshot(world.db, world.tenant, first)).toMatchObject({ value: { models: [{ id: "a" }] } });
+    expect(await readSnapshot(world.history, first)).toMatchObject({ value: { models: [{ id: "a" }] } });
     expect(await syncDueSubscriptions(world.tools)).toEqual({ synced: 0, changed: 0, failed: 0, left: 0 });
     const next = (await world.see(first)).nextSyncAt;
     expect(next).toBeGreaterThan(world.clock.now);

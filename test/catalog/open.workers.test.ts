@@ -25,13 +25,11 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const audit = (db: D1Database) => db.prepare("SELECT 1");
 const open = (bindings: Record<string, unknown>) =>
   openCatalog(
     bindings as unknown as CatalogBindings,
     DB,
     () => 0,
-    audit,
     async () => null,
   );
 

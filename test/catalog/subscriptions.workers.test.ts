@@ -9,6 +9,7 @@ import {
   patchSubscription,
 } from "../../src/catalog/subscriptions.ts";
 import { syncSubscription } from "../../src/catalog/sync.ts";
+import { TenantHistory } from "../../src/history/tenant-history.ts";
 import { ANA, type CatalogWorld, catalogWorld } from "./catalog-world.ts";
 
 let world: CatalogWorld;
@@ -31,7 +32,7 @@ describe("a subscription", () => {
     });
     expect(created.id).toMatch(/^[A-Za-z0-9_]{1,64}$/);
     expect(await world.see(created.id)).toEqual(created);
-    expect(await listSubscriptions(world.db, world.tenant)).toEqual([created]);
+    expect(await listSubscriptions(world.history)).toEqual([created]);
   });
 
   it.each([
@@ -50,7 +51,7 @@ describe("a subscription", () => {
       ok: false,
       error: { code: "invalid_request", errors: [{ path, message: expect.stringContaining(words) }] },
     });
-    expect(await listSubscriptions(world.db, world.tenant)).toEqual([]);
+    expect(await listSubscriptions(world.history)).toEqual([]);
     expect(await world.audit()).toEqual([]);
   });
 
@@ -63,10 +64,10 @@ describe("a subscription", () => {
     await world.subscribe();
     const again = await createSubscription(world.tools, world.tenant, ANA, { provider: "acme" });
     expect(again).toEqual({ ok: false, error: { code: "subscription_exists", provider: "acme" } });
-    expect(await listSubscriptions(world.db, world.tenant)).toHaveLength(1);
+    expect(await listSubscriptions(world.history)).toHaveLength(1);
     expect(await world.audit()).toHaveLength(1);
     await world.subscribe({ models_sync_url: "https://mirror.example.com/models" });
-    expect(await listSubscriptions(world.db, world.tenant)).toHaveLength(2);
+    expect(await listSubscriptions(world.history)).toHaveLength(2);
   });
 
   it("beyond the tenant's number is refused", async () => {
@@ -129,7 +130,7 @@ describe("a subscription", () => {
     expect(await deleteSubscription(world.tools, world.tenant, id, ANA)).toMatchObject({ ok: true });
     const gone = { ok: false, error: { code: "not_found", kind: "subscription", id } };
     expect(await deleteSubscription(world.tools, world.tenant, id, ANA)).toEqual(gone);
-    expect(await readSnapshot(world.db, world.tenant, id)).toEqual(gone);
+    expect(await readSnapshot(world.history, id)).toEqual(gone);
     for (const table of ["catalog_models", "catalog_history"]) {
       const count = `SELECT count(*) AS n FROM ${table} WHERE tenant = ?1`;
       expect(await world.db.prepare(count).bind(world.tenant).first("n")).toBe(0);
@@ -154,14 +155,15 @@ describe("another tenant", () => {
   it("sees nothing of it, and can do nothing to it", async () => {
     const { id } = await world.subscribe();
     const stranger = `t-${crypto.randomUUID()}`;
+    const strange = new TenantHistory(world.db, stranger);
     const gone = { ok: false, error: { code: "not_found", kind: "subscription", id } };
     const page = { limit: 50, offset: 0 };
-    expect(await listSubscriptions(world.db, stranger)).toEqual([]);
-    expect(await getSubscription(world.db, stranger, id)).toEqual(gone);
+    expect(await listSubscriptions(strange)).toEqual([]);
+    expect(await getSubscription(strange, id)).toEqual(gone);
     expect(await patchSubscription(world.tools, stranger, id, ANA, { models_sync_url: null })).toEqual(gone);
     expect(await deleteSubscription(world.tools, stranger, id, ANA)).toEqual(gone);
-    expect(await readSnapshot(world.db, stranger, id)).toEqual(gone);
-    expect(await readModelsHistory(world.db, stranger, id, page)).toEqual(gone);
+    expect(await readSnapshot(strange, id)).toEqual(gone);
+    expect(await readModelsHistory(strange, id, page)).toEqual(gone);
     expect(await syncSubscription(world.tools, stranger, id, ANA)).toEqual(gone);
     expect(world.requests).toEqual([]);
     expect(await world.see(id)).toBeDefined();
@@ -175,8 +177,8 @@ describe("another tenant", () => {
     const remember = `INSERT INTO catalog_history (tenant, subscription_id, seq, at, kind, model_id)
       VALUES (?1, ?2, 1, 0, 'added', 'theirs')`;
     await world.db.batch([insert, remember].map((sql) => world.db.prepare(sql).bind(stranger, id)));
-    expect(await readSnapshot(world.db, world.tenant, id)).toMatchObject({ value: { models: [] } });
-    expect(await readModelsHistory(world.db, world.tenant, id, { limit: 50, offset: 0 })).toMatchObject({
+    expect(await readSnapshot(world.history, id)).toMatchObject({ value: { models: [] } });
+    expect(await readModelsHistory(world.history, id, { limit: 50, offset: 0 })).toMatchObject({
       value: { total: 0 },
     });
     world.lists("ours");

@@ -28,20 +28,18 @@ const pricesNow = async () => {
 };
 
 const idsNow = async () => {
-  const snapshot = await readSnapshot(world.db, world.tenant, id);
+  const snapshot = await readSnapshot(world.history, id);
   return snapshot.ok ? snapshot.value.models.map((model) => model.id) : [];
 };
 const history = async (limit = 50, offset = 0) => {
-  const found = await readModelsHistory(world.db, world.tenant, id, { limit, offset });
+  const found = await readModelsHistory(world.history, id, { limit, offset });
   if (!found.ok) throw new Error("no history");
   return found.value;
 };
 const everything = async () => {
   const of = (table: string) =>
     world.db.prepare(`SELECT rowid, * FROM ${table} WHERE tenant = ?1`).bind(world.tenant).all();
-  const tables = await Promise.all(
-    ["catalog_subscriptions", "catalog_models", "catalog_history", "test_audit"].map(of),
-  );
+  const tables = await Promise.all(["catalog_subscriptions", "catalog_models", "catalog_history", "audit"].map(of));
   return tables.map((table) => table.results);
 };
 
@@ -76,7 +74,7 @@ describe("a sync", () => {
         modelsSyncedAt: world.clock.now,
       },
     });
-    expect(await readSnapshot(world.db, world.tenant, id)).toEqual({
+    expect(await readSnapshot(world.history, id)).toEqual({
       ok: true,
       value: {
         models: [

@@ -10,6 +10,7 @@ import { type ArchivedLine, dayOfId, packPart, unpackPart } from "../../src/hist
 import { listArchive, PARTS_AN_ANSWER } from "../../src/history/archive/read.ts";
 import { type ArchiveStore, archiveOf } from "../../src/history/archive/store.ts";
 import { archiveStep, CHARS_A_PART } from "../../src/history/archive/write.ts";
+import { TenantHistory } from "../../src/history/tenant-history.ts";
 import { runMinute } from "../../src/minute.ts";
 import { clearOf } from "../support/clear-of.ts";
 import { ageJob, alarm, type Body, newWorld, ORIGIN, ROOT_KEY, type World } from "../support/workerd/client.ts";
@@ -75,7 +76,7 @@ const count = async (world: World, table: string): Promise<number> => {
 const keysOf = async (world: World): Promise<string[]> =>
   (await bucket.list({ prefix: `${world.tenant}/` })).objects.map(({ key }) => key);
 const step = (world: World, to: ArchiveStore = store) =>
-  archiveStep(env.DB, to, world.tenant, Date.now() - 30 * DAY_MS);
+  archiveStep(new TenantHistory(env.DB, world.tenant), to, Date.now() - 30 * DAY_MS);
 
 describe("the archive", () => {
   it("takes old jobs by the minute's cron; they are read as before, and only they say so", async () => {
@@ -111,7 +112,7 @@ describe("the archive", () => {
     await left(world, id);
     await age(world, [id]);
     const noted = new NotedQueries(env.DB);
-    await archiveStep(noted.database(), store, world.tenant, Date.now() - 30 * DAY_MS);
+    await archiveStep(new TenantHistory(noted.database(), world.tenant), store, Date.now() - 30 * DAY_MS);
     const deleting = (await noted.plans()).filter(({ sql }) => sql.startsWith("DELETE"));
     expect(deleting).toHaveLength(5);
     for (const { lines } of deleting)
@@ -260,7 +261,11 @@ describe("the archive's bounds", () => {
       },
     };
     const list = (cursor?: string) =>
-      listArchive(env.DB, counting, tenant, jobListQuery.parse({ cursor }) as unknown as JobListQuery);
+      listArchive(
+        new TenantHistory(env.DB, tenant),
+        counting,
+        jobListQuery.parse({ cursor }) as unknown as JobListQuery,
+      );
     const first = await list();
     expect([reads, first.jobs, first.total_is_capped]).toEqual([PARTS_AN_ANSWER, [], true]);
     expect((await list(first.next_cursor ?? "")).next_cursor).toBeNull();
@@ -319,16 +324,15 @@ describe("an archive with faults", () => {
     const world = await worldWithWorker();
     const ids = [await finished(world), await finished(world)];
     await age(world, ids.slice(0, 1));
-    const broken = {
+    const brokenDb = {
       prepare: (sql: string) => {
         if (sql.startsWith("INSERT INTO archive_parts")) throw new Error("lost");
         return env.DB.prepare(sql);
       },
       batch: (statements: D1PreparedStatement[]) => env.DB.batch(statements),
     };
-    await expect(
-      (async () => archiveStep(broken as unknown as D1Database, store, world.tenant, Date.now() - DAY_MS))(),
-    ).rejects.toThrow("lost");
+    const broken = new TenantHistory(brokenDb as unknown as D1Database, world.tenant);
+    await expect((async () => archiveStep(broken, store, Date.now() - DAY_MS))()).rejects.toThrow("lost");
     expect([await count(world, "jobs"), (await keysOf(world)).length]).toEqual([2, 1]);
     await age(world, ids);
     await step(world);

@@ -9,9 +9,11 @@ import { inOrder, inOrderOfIndex, inOrderOfUnpriced } from "../../src/history/li
 import { pageStatement } from "../../src/history/lists/page-statement.ts";
 import { type AskedJobs, leadOf, type Selected, selectionOf } from "../../src/history/lists/selection.ts";
 import { soonFound } from "../../src/history/lists/soon-found.ts";
+import { TenantHistory } from "../../src/history/tenant-history.ts";
 
 const { DB } = env as unknown as { DB: D1Database };
 const TENANT = "ways";
+const HISTORY = new TenantHistory(DB, TENANT);
 const JOBS = 60;
 const CREATED_AT = Date.parse("2026-01-01T00:00:00Z");
 const SECOND_MS = 1_000;
@@ -94,7 +96,7 @@ const sourcesOf = async (asked: AskedJobs, query: JobListQuery): Promise<Record<
   return {
     sorted: selectionOf(TENANT, query, asked.lead, { limit: JOBS, isOldest: false }),
     ...(query.q === undefined ? { inOrder: inOrder(asked) } : {}),
-    soon: await soonFound({ ...asked, db: DB, query }),
+    soon: await soonFound({ ...asked, history: HISTORY, query }),
     ...(asked.lead.by === "index" ? { compared: inOrderOfIndex(asked, nearest) } : {}),
     ...(asked.lead.by === "unpriced" ? { unpriced: inOrderOfUnpriced(asked, nearest) } : {}),
   };
@@ -126,11 +128,11 @@ describe("each way to read a list by end or cost", () => {
         const cursor =
           last === undefined ? {} : { cursor: writeCursor(sort, { value: sortedBy(sort, last), id: last.id }) };
         const query = jobListQuery.parse({ ...filter, sort, limit: "3", ...cursor });
-        const lead = await leadOf(DB, TENANT, query);
+        const lead = await leadOf(HISTORY, query);
         const sources = await sourcesOf({ tenant: TENANT, filter: query, lead, nearest: null }, query);
         for (const [way, source] of Object.entries(sources)) {
           if (source === null) continue;
-          const { results } = await pageStatement(DB, TENANT, query, source).all<{ id: string }>();
+          const { results } = await pageStatement(HISTORY, query, source).all<{ id: string }>();
           expect([way, sort, after, results.map(({ id }) => id)]).toEqual([
             way,
             sort,

@@ -6,6 +6,7 @@ import { Allowance } from "../../domain/words/allowance.ts";
 import { readLines } from "../../src/history/archive/lines.ts";
 import { readHistoryTable } from "../../src/history/moving.ts";
 import { packTexts } from "../../src/history/pack-texts.ts";
+import { TenantHistory } from "../../src/history/tenant-history.ts";
 import { meteredDatabase } from "../../src/metered-database.ts";
 import { runMinute } from "../../src/minute.ts";
 import { ageJob, alarm, type Body, newWorld, type World } from "../support/workerd/client.ts";
@@ -69,6 +70,7 @@ it("packs what is long, and reads, lists and finds the job as before", async () 
   const onOnePage = await finish({ prompt: `${"zebra ".repeat(500)}` });
   const withRest = await finish({ prompt: `zebra ${words("m", 4_500)}` });
   await age(world);
+  const history = new TenantHistory(env.DB, world.tenant);
   const read = async () => ({
     job: await world.ok("GET", `/api/jobs/${id}`),
     lists: await Promise.all(
@@ -77,10 +79,10 @@ it("packs what is long, and reads, lists and finds the job as before", async () 
       ),
     ),
     found: await world.ok("GET", "/api/jobs?q=zebra&max_chars=0"),
-    lines: await readLines(env.DB, world.tenant, [id, short, middling, withRest]),
+    lines: await readLines(history, [id, short, middling, withRest]),
     moved: await Promise.all(
       ["jobs", "payloads", "results"].map((table) =>
-        readHistoryTable(env.DB, world.tenant, { table, after: null, maxChars: 1_000_000 }),
+        readHistoryTable(history, { table, after: null, maxChars: 1_000_000 }),
       ),
     ),
   });

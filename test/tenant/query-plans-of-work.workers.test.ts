@@ -7,6 +7,7 @@ import { inserts, type Table } from "../../durable-objects/history/statements.ts
 import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { MOVING_HISTORY, readHistoryTable } from "../../src/history/moving.ts";
+import { TenantHistory } from "../../src/history/tenant-history.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
 import { deleteTenant } from "../../src/history/tenants.ts";
 import { runMinute } from "../../src/minute.ts";
@@ -105,7 +106,7 @@ describe("history is read through an index of the tenant", () => {
     for (const table of MOVING_HISTORY) {
       const keys = (table === "jobs" ? "tenant, id" : TENANT_TABLES[table as keyof typeof TENANT_TABLES]).split(", ");
       for (const after of [null, keys.slice(1).map(() => 1)])
-        await readHistoryTable(noted.database(), TENANT, { table, after, maxChars: 1_000 });
+        await readHistoryTable(new TenantHistory(noted.database(), TENANT), { table, after, maxChars: 1_000 });
     }
     const gone = { tenant: "gone", jurisdiction: null, created_at: 0, away: null, database: 0 } as const;
     await deleteTenant(notingEnv, gone.tenant, async () => undefined);

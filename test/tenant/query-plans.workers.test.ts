@@ -41,9 +41,9 @@ describe("history is read through an index of the tenant", () => {
         for (const sort of [...JOB_SORTS, ...JOB_SORTS.map((name) => `-${name}` as const)])
           for (const value of [undefined, 5, null]) {
             const cursor = value === undefined ? {} : { cursor: writeCursor(sort, { value, id: "a" }) };
-            await listJobs(noted.database({ first }), TENANT, jobListQuery.parse({ ...filter, sort, ...cursor }));
+            await listJobs(noted.history(TENANT, { first }), jobListQuery.parse({ ...filter, sort, ...cursor }));
           }
-    await listJobs(noted.database({ first: null }), TENANT, jobListQuery.parse({ q: "§" }));
+    await listJobs(noted.history(TENANT, { first: null }), jobListQuery.parse({ q: "§" }));
     const plans = await noted.plans();
     expect(plans.length).toBeGreaterThan(500);
     expect(faultsIn(plans)).toEqual([]);
@@ -66,7 +66,7 @@ describe("history is read through an index of the tenant", () => {
     const filters = JOB_FILTERS.map((filter) => ("q" in filter ? { ...filter, q: "two words" } : filter));
     for (const filter of filters)
       for (const sort of [...JOB_SORTS, ...JOB_SORTS.map((name) => `-${name}` as const)])
-        await listJobs(noted.database({ first: MAX_COUNTED + 1 }), TENANT, jobListQuery.parse({ ...filter, sort }));
+        await listJobs(noted.history(TENANT, { first: MAX_COUNTED + 1 }), jobListQuery.parse({ ...filter, sort }));
     const pages = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
     expect(pages.length).toBeGreaterThan(100);
     // What the index finds is counted and then cut to a page: row numbers, at most as many as are told.
@@ -84,7 +84,7 @@ describe("history is read through an index of the tenant", () => {
       { tag: "some", offset: "500" },
     ])
       for (const sort of ["created_at", "-created_at"])
-        await listJobs(noted.database({ first: null }), TENANT, jobListQuery.parse({ ...filter, sort }));
+        await listJobs(noted.history(TENANT, { first: null }), jobListQuery.parse({ ...filter, sort }));
     const plans = (await noted.plans()).filter(({ sql }) => sql.includes("job_terms MATCH"));
     const pages = plans.filter((plan) => choosing(plan).length > 0);
     // One for each direction: their values are bound.
@@ -104,7 +104,7 @@ describe("history is read through an index of the tenant", () => {
     const pagesOf = async (soon: number, filter: Record<string, string>): Promise<boolean[]> => {
       const first = (sql: string) => (sql.includes("AS looked_at") ? soon : MAX_COUNTED + 1);
       for (const sort of OTHER_SORTS)
-        await listJobs(noted.database({ first }), TENANT, jobListQuery.parse({ ...filter, sort }));
+        await listJobs(noted.history(TENANT, { first }), jobListQuery.parse({ ...filter, sort }));
       const plans = await noted.plans();
       const looked = plans.filter(({ sql }) => sql.includes("AS looked_at"));
       for (const { sql, lines } of looked) {
@@ -137,8 +137,7 @@ describe("history is read through an index of the tenant", () => {
         if (sql.includes("AS least")) return { least: 1, most };
         return sql.includes("AS looked_at") ? 51 : MAX_COUNTED + 1;
       };
-      for (const sort of OTHER_SORTS)
-        await listJobs(noted.database({ first }), TENANT, jobListQuery.parse({ q, sort }));
+      for (const sort of OTHER_SORTS) await listJobs(noted.history(TENANT, { first }), jobListQuery.parse({ q, sort }));
       return (await noted.plans()).filter((plan) => choosing(plan).length > 0);
     };
     const [near, far] = [await pagesOf(250_001, "two words"), await pagesOf(250_002, "two words")];
@@ -159,7 +158,7 @@ describe("history is read through an index of the tenant", () => {
     const { since, until } = VALUES;
     for (const span of [{ since }, { until }, { since, until }])
       for (const sort of OTHER_SORTS)
-        await listJobs(noted.database({ first: MAX_COUNTED + 1 }), TENANT, jobListQuery.parse({ ...span, sort }));
+        await listJobs(noted.history(TENANT, { first: MAX_COUNTED + 1 }), jobListQuery.parse({ ...span, sort }));
     const pages = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
     expect(pages).toHaveLength(12);
     for (const { sql } of pages)
@@ -169,7 +168,7 @@ describe("history is read through an index of the tenant", () => {
   it("and where each job is looked at to be counted, at most as many as are told", async () => {
     const noted = new NotedQueries(DB);
     const filter = { tag: "old", unpriced: "false", sort: "finished_at" };
-    await listJobs(noted.database({ first: 1 }), TENANT, jobListQuery.parse(filter));
+    await listJobs(noted.history(TENANT, { first: 1 }), jobListQuery.parse(filter));
     const counts = (await noted.plans()).filter(({ sql }) => sql.startsWith("SELECT COUNT(*) AS total"));
     expect(counts.map(({ sql }) => /LIMIT (\d+)\)$/.exec(sql)?.[1])).toEqual([String(MAX_COUNTED + 1)]);
   });
@@ -179,7 +178,7 @@ describe("history is read through an index of the tenant", () => {
     const { since, until } = VALUES;
     const cursor = writeCursor("created_at", { value: 5, id: "a" });
     for (const more of [{}, { since }, { since, until }, { tag: "some" }, { cursor }, { unpriced: "false" }])
-      await listJobs(noted.database({ first: 1 }), TENANT, jobListQuery.parse({ ...more, q: "some" }));
+      await listJobs(noted.history(TENANT, { first: 1 }), jobListQuery.parse({ ...more, q: "some" }));
     const plans = (await noted.plans()).filter(({ sql }) => sql.includes("job_terms MATCH"));
     const pages = plans.filter((plan) => choosing(plan).length > 0);
     expect([plans.length, pages.length]).toEqual([9, 5]);
@@ -201,7 +200,7 @@ describe("history is read through an index of the tenant", () => {
     for (const filter of filters)
       for (const [first, sorts] of [[1, JOB_SORTS] as const, [MAX_COUNTED + 1, ["created_at", "-created_at"]] as const])
         for (const sort of sorts)
-          await listJobs(noted.database({ first }), TENANT, jobListQuery.parse({ ...filter, sort, unpriced: "true" }));
+          await listJobs(noted.history(TENANT, { first }), jobListQuery.parse({ ...filter, sort, unpriced: "true" }));
     const plans = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
     expect(plans).toHaveLength(filters.length * (JOB_SORTS.length + 1));
     for (const { lines } of plans)
@@ -221,7 +220,7 @@ describe("history is read through an index of the tenant", () => {
         { tag: "some", q: "some" },
         { "metadata.team": "some" },
       ])
-        await listJobs(noted.database({ first: null }), TENANT, jobListQuery.parse({ ...filter, ...span }));
+        await listJobs(noted.history(TENANT, { first: null }), jobListQuery.parse({ ...filter, ...span }));
     const counts = (await noted.plans()).filter(({ sql }) => sql.startsWith("SELECT COUNT(*) AS total"));
     expect(counts).toHaveLength(4);
     for (const { lines, sql } of counts) {
@@ -237,7 +236,7 @@ describe("history is read through an index of the tenant", () => {
     const noted = new NotedQueries(DB);
     for (const filter of [{}, { tag: "some" }, { q: "two words" }, { since: VALUES.since }])
       for (const action of ["retry", "cancel"] as const)
-        await selectForBulk(noted.database({ first: null }), TENANT, action, jobFilter.parse(filter));
+        await selectForBulk(noted.history(TENANT, { first: null }), action, jobFilter.parse(filter));
     const plans = (await noted.plans()).filter(({ sql }) => sql.includes("jobs"));
     const byStatus = plans.filter(({ sql }) => sql.includes("jobs.status IN"));
     // The two read of any filter of the index, and of a span of time, for either action.
@@ -257,11 +256,11 @@ describe("history is read through an index of the tenant", () => {
     for (const first of FIRSTS)
       for (const filter of JOB_FILTERS)
         for (const action of ["retry", "cancel"] as const)
-          await selectForBulk(noted.database({ first }), TENANT, action, jobFilter.parse(filter));
+          await selectForBulk(noted.history(TENANT, { first }), action, jobFilter.parse(filter));
     const page = ["limit", "offset"];
     for (const filter of pairsOf(Object.keys(auditQuery.shape).filter((name) => !page.includes(name))))
-      await listAudit(noted.database({ first: null }), TENANT, auditQuery.parse(filter));
-    await findManyArchived(noted.database(), TENANT, ["a", "b"], 0);
+      await listAudit(noted.history(TENANT, { first: null }), auditQuery.parse(filter));
+    await findManyArchived(noted.history(TENANT), ["a", "b"], 0);
     await findArchivedRecords(() => noted.database(), TENANT, [{ id: "a", absentAt: 0 }]);
     expect(faultsIn(await noted.plans())).toEqual([]);
   });

@@ -16,7 +16,7 @@ import { archiveOf } from "./store.ts";
 /** For a caller that may read. Null if the archive has no such job, or the service has no archive. */
 export const archivedLine = async (c: AppContext, token: TokenFacts, id: string): Promise<ArchivedLine | null> => {
   const archive = archiveOf(c.env);
-  return archive === null ? null : findInArchive(historyOf(c.env, token), archive, token.tenant, id);
+  return archive === null ? null : findInArchive(historyOf(c.env, token), archive, id);
 };
 
 /** What `read` finds, or what the archive has of the job that it does not find. */
@@ -49,5 +49,5 @@ export const listArchived = (c: AppContext, token: TokenFacts, query: JobListQue
   if (archive === null) throw new Refused(invalid("archived", "is not possible: this service has no archive"));
   if (query.count_only !== undefined)
     throw new Refused(invalid("count_only", "does not work with archived jobs: leave it out"));
-  return listArchive(historyOf(c.env, token), archive, token.tenant, query);
+  return listArchive(historyOf(c.env, token), archive, query);
 };

@@ -5,6 +5,7 @@
 import type { ArchiveDay, ArchiveQuery } from "../../../contract/archive.ts";
 import { readPage } from "../page.ts";
 import { readHistory, workOnHistory } from "../store.ts";
+import type { TenantHistory } from "../tenant-history.ts";
 import type { PartName } from "./part.ts";
 import { DamagedPart, logDamaged, readPart } from "./recorded.ts";
 import type { ArchiveStore } from "./store.ts";
@@ -26,22 +27,21 @@ interface WholePart extends DayPart {
 
 /** Newest first. */
 export const listDays = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   { since = "", until = "~", limit, offset }: ArchiveQuery,
 ): Promise<{ days: readonly ArchiveDay[]; total: number }> =>
   readHistory(async () => {
     const chosen = "FROM archive_parts WHERE tenant = ?1 AND day >= ?2 AND day < ?3";
-    const page = db.prepare(
+    const page = history.statement(
       `SELECT day, SUM(jobs) AS jobs, COUNT(*) AS parts, SUM(bytes) AS bytes ${chosen}
        GROUP BY day ORDER BY day DESC LIMIT ?4 OFFSET ?5`,
+      since,
+      until,
+      limit,
+      offset,
     );
-    const count = db.prepare(`SELECT COUNT(DISTINCT day) AS total ${chosen}`);
-    const { rows, total } = await readPage<ArchiveDay>(
-      db,
-      page.bind(tenant, since, until, limit, offset),
-      count.bind(tenant, since, until),
-    );
+    const count = history.statement(`SELECT COUNT(DISTINCT day) AS total ${chosen}`, since, until);
+    const { rows, total } = await readPage<ArchiveDay>(history, page, count);
     return { days: rows, total };
   });
 
@@ -66,17 +66,16 @@ const wholeParts = async (store: ArchiveStore, tenant: string, parts: readonly D
 
 /** Null if the archive has nothing of that day. A damaged part is a refusal. */
 export const exportDay = (
-  db: D1Database,
+  history: TenantHistory,
   store: ArchiveStore,
-  tenant: string,
   day: string,
 ): Promise<ReadableStream<Uint8Array> | null> =>
   workOnHistory(async () => {
-    const { results } = await db
-      .prepare("SELECT day, name, sha256 FROM archive_parts WHERE tenant = ?1 AND day = ?2 ORDER BY name")
-      .bind(tenant, day)
+    const { results } = await history
+      .statement("SELECT day, name, sha256 FROM archive_parts WHERE tenant = ?1 AND day = ?2 ORDER BY name", day)
       .all<DayPart>();
     if (results.length === 0) return null;
+    const { tenant } = history;
     const left = await wholeParts(store, tenant, results);
     return new ReadableStream<Uint8Array>(
       {

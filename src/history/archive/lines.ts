@@ -5,13 +5,14 @@ import { presentJob, presentJobEvent } from "../../../contract/jobs/job.ts";
 import { attemptsOf } from "../../../domain/job/attempt.ts";
 import { readSpendings } from "../attempts.ts";
 import { findManyWhole, readTimelines } from "../jobs.ts";
+import type { TenantHistory } from "../tenant-history.ts";
 import type { ArchivedLine } from "./part.ts";
 
-export const readLines = async (db: D1Database, tenant: string, ids: readonly string[]): Promise<ArchivedLine[]> => {
+export const readLines = async (history: TenantHistory, ids: readonly string[]): Promise<ArchivedLine[]> => {
   const [whole, timelines, spendings] = [
-    await findManyWhole(db, tenant, ids),
-    await readTimelines(db, tenant, ids),
-    await readSpendings(db, tenant, ids),
+    await findManyWhole(history, ids),
+    await readTimelines(history, ids),
+    await readSpendings(history, ids),
   ];
   const lines = whole.map(({ job, prompt, input, result }): ArchivedLine => {
     const timeline = timelines.get(job.id) ?? [];

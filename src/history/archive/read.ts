@@ -9,6 +9,7 @@ import { Refused } from "../../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "../job-cursor.ts";
 import type { JobPage } from "../lists/list-jobs.ts";
 import { workOnHistory } from "../store.ts";
+import type { TenantHistory } from "../tenant-history.ts";
 import { matchesLine } from "./filter.ts";
 import { type ArchivedLine, dayOf, dayOfId, jobOfLine } from "./part.ts";
 import { type DamagedPart, linesOf, logDamaged } from "./recorded.ts";
@@ -29,22 +30,19 @@ const newer = (one: ArchivedLine | undefined, other: ArchivedLine): ArchivedLine
   one === undefined || one.version < other.version ? other : one;
 
 /** Null if the archive has no such job. A damaged part that may have it is a refusal, if no other part has it. */
-export const findInArchive = (
-  db: D1Database,
-  store: ArchiveStore,
-  tenant: string,
-  id: string,
-): Promise<ArchivedLine | null> =>
+export const findInArchive = (history: TenantHistory, store: ArchiveStore, id: string): Promise<ArchivedLine | null> =>
   workOnHistory(async () => {
     const day = dayOfId(id);
     if (day === null) return null;
-    const { results } = await db
-      .prepare(
+    const { results } = await history
+      .statement(
         `SELECT day, name, max_id FROM archive_parts
          WHERE tenant = ?1 AND day = ?2 AND min_id <= ?3 AND max_id >= ?3 LIMIT ${PARTS_AT_A_PLACE}`,
+        day,
+        id,
       )
-      .bind(tenant, day, id)
       .all<PartRow>();
+    const { tenant } = history;
     const damaged: DamagedPart[] = [];
     let found: ArchivedLine | undefined;
     for (const part of results)
@@ -66,18 +64,19 @@ const refuseUnfit = (query: JobListQuery): void => {
 };
 
 /** Parts that may have jobs of the query, and one more than are read; those around the cursor come beside these. */
-const partsOf = async (db: D1Database, tenant: string, query: JobListQuery, below: string): Promise<PartRow[]> => {
+const partsOf = async (history: TenantHistory, query: JobListQuery, below: string): Promise<PartRow[]> => {
   const since = query.since === undefined ? "" : dayOf(fromIso(query.since) - 1);
   const until = query.until === undefined ? PAST : dayOf(fromIso(query.until));
   const sql = (condition: string, limit: number) =>
-    db
-      .prepare(
-        `SELECT day, name, max_id FROM archive_parts
+    history.statement(
+      `SELECT day, name, max_id FROM archive_parts
          WHERE tenant = ?1 AND day >= ?2 AND day <= ?3 AND min_id < ?4 AND ${condition}
          ORDER BY day DESC, max_id DESC LIMIT ${limit}`,
-      )
-      .bind(tenant, since, until, below);
-  const [around, others] = await db.batch<PartRow>([
+      since,
+      until,
+      below,
+    );
+  const [around, others] = await history.db.batch<PartRow>([
     sql("max_id >= ?4", PARTS_AT_A_PLACE),
     sql("max_id < ?4", PARTS_AN_ANSWER + 1),
   ]);
@@ -85,18 +84,14 @@ const partsOf = async (db: D1Database, tenant: string, query: JobListQuery, belo
 };
 
 /** Without the jobs of damaged parts, which it names. */
-export const listArchive = (
-  db: D1Database,
-  store: ArchiveStore,
-  tenant: string,
-  query: JobListQuery,
-): Promise<JobPage> =>
+export const listArchive = (history: TenantHistory, store: ArchiveStore, query: JobListQuery): Promise<JobPage> =>
   workOnHistory(async () => {
     refuseUnfit(query);
     const below = query.cursor === undefined ? PAST : readCursor(query.sort, query.cursor).id;
-    const parts = await partsOf(db, tenant, query, below);
+    const parts = await partsOf(history, query, below);
     const readable = parts.length - Math.max(0, parts.filter(({ max_id }) => max_id < below).length - PARTS_AN_ANSWER);
     const seen = new NewestLines(query);
+    const { tenant } = history;
     const damaged: DamagedPart[] = [];
     /** The largest id that a part may have that was not read. */
     let unread: string | null = null;

@@ -5,6 +5,7 @@
 import type { JobStatus } from "../../../domain/words/job-status.ts";
 import { digestOf } from "../../http/key-format.ts";
 import { charsOf } from "../packed-text.ts";
+import type { TenantHistory } from "../tenant-history.ts";
 import { readLines } from "./lines.ts";
 import { type ArchivedLine, dayOf, dayOfId, idsOfDay, keyOf, packPart } from "./part.ts";
 import type { ArchiveStore } from "./store.ts";
@@ -34,25 +35,29 @@ interface Due {
 }
 
 /** The jobs of the oldest day, in the order of their ids, so that the parts of a day overlap little. */
-const dueJobs = async (db: D1Database, tenant: string, before: number): Promise<{ day: string; due: Due[] } | null> => {
-  const oldest = await db
-    .prepare("SELECT id, created_at FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT 1")
-    .bind(tenant, before)
+const dueJobs = async (history: TenantHistory, before: number): Promise<{ day: string; due: Due[] } | null> => {
+  const oldest = await history
+    .statement(
+      "SELECT id, created_at FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT 1",
+      before,
+    )
     .first<{ id: string; created_at: number }>();
   if (oldest === null) return null;
   const day = dayOfId(oldest.id);
   // An id without a day, which no release made, would get a part of its own.
   const [from, below] = day === null ? [oldest.id, `${oldest.id}~`] : idsOfDay(day);
-  const { results } = await db
-    .prepare(
+  const { results } = await history
+    .statement(
       `SELECT id, length(record) + COALESCE(${charsOf("prompt")}, 0) + COALESCE(length(input), 0)
          + COALESCE(length(result), 0) + COALESCE(length(events), 0)
          + COALESCE((SELECT ${charsOf("prompt")} + ${charsOf("input")} FROM payloads WHERE tenant = ?1 AND job_id = jobs.id), 0)
          + COALESCE((SELECT ${charsOf("result")} FROM results WHERE tenant = ?1 AND job_id = jobs.id), 0)
          + COALESCE((SELECT SUM(length(detail)) FROM events WHERE tenant = ?1 AND job_id = jobs.id), 0) AS chars
        FROM jobs WHERE tenant = ?1 AND id >= ?2 AND id < ?3 AND finished_at < ?4 ORDER BY id LIMIT ${JOBS_A_PART}`,
+      from,
+      below,
+      before,
     )
-    .bind(tenant, from, below, before)
     .all<Due>();
   return { day: day ?? dayOf(oldest.created_at), due: results };
 };
@@ -90,26 +95,24 @@ export const prunedBy = (deleted: readonly D1Result<{ status: JobStatus }>[]): P
 };
 
 export const archiveStep = async (
-  db: D1Database,
+  history: TenantHistory,
   store: ArchiveStore,
-  tenant: string,
   before: number,
 ): Promise<ArchivedPart> => {
-  const found = await dueJobs(db, tenant, before);
-  const made = await db
-    .prepare("SELECT created_at FROM tenants WHERE tenant = ?1")
-    .bind(tenant)
+  const found = await dueJobs(history, before);
+  const made = await history
+    .statement("SELECT created_at FROM tenants WHERE tenant = ?1")
     .first<{ created_at: number }>();
   if (found === null || made === null) return NOTHING;
   const ids = fitting(found.due);
-  const lines = await readLines(db, tenant, ids);
+  const lines = await readLines(history, ids);
   if (lines.length === 0) return NOTHING;
   const bytes = await packPart(lines);
   const sha256 = await digestOf(bytes);
   const part = { day: found.day, name: `${lines[0]?.id}-${sha256.slice(0, DIGEST_IN_NAME)}.ndjson.gz` };
-  const key = keyOf(tenant, part);
+  const key = keyOf(history.tenant, part);
   await confirmed(store, key, bytes, sha256);
-  const pruned = await recordPart(db, tenant, made.created_at, { ...part, lines, bytes: bytes.length, sha256 });
+  const pruned = await recordPart(history, made.created_at, { ...part, lines, bytes: bytes.length, sha256 });
   if (pruned === null) {
     await store.remove(key);
     return NOTHING;
@@ -128,26 +131,31 @@ interface WrittenPart {
 
 /** Null if the tenant was deleted meanwhile, or moves away. */
 const recordPart = async (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   createdAt: number,
   { day, name, lines, bytes, sha256 }: WrittenPart,
 ): Promise<Pruned | null> => {
-  const insert = db
-    .prepare(
-      `INSERT INTO archive_parts (tenant, day, name, min_id, max_id, jobs, bytes, sha256)
+  const insert = history.statement(
+    `INSERT INTO archive_parts (tenant, day, name, min_id, max_id, jobs, bytes, sha256)
        SELECT tenant, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM tenants WHERE tenant = ?1 AND created_at = ?2 AND away IS NULL
        ON CONFLICT DO UPDATE SET sha256 = excluded.sha256`,
-    )
-    .bind(tenant, createdAt, day, name, lines[0]?.id, lines.at(-1)?.id, lines.length, bytes, sha256);
+    createdAt,
+    day,
+    name,
+    lines[0]?.id,
+    lines.at(-1)?.id,
+    lines.length,
+    bytes,
+    sha256,
+  );
   // Joined the other way round, each of the tenant's jobs would be compared with each of the part.
   const versions = JSON.stringify(lines.map(({ id, version }) => [id, version]));
   const listed = `IN (SELECT jobs.id FROM json_each(?2) AS one
       CROSS JOIN jobs ON jobs.tenant = ?1 AND jobs.id = one.value ->> 0 AND jobs.version = one.value ->> 1
     WHERE EXISTS (SELECT 1 FROM archive_parts WHERE tenant = ?1 AND day = ?3 AND name = ?4)
       AND EXISTS (SELECT 1 FROM tenants WHERE tenant = ?1 AND away IS NULL))`;
-  const bind = (sql: string) => db.prepare(sql).bind(tenant, versions, day, name);
-  const [inserted, ...deleted] = await db.batch<{ status: JobStatus }>([
+  const bind = (sql: string) => history.statement(sql, versions, day, name);
+  const [inserted, ...deleted] = await history.db.batch<{ status: JobStatus }>([
     insert,
     ...OF_A_JOB.map((table) => bind(`DELETE FROM ${table} WHERE tenant = ?1 AND job_id ${listed}`)),
     bind(`DELETE FROM jobs WHERE tenant = ?1 AND id ${listed} RETURNING status`),

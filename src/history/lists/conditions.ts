@@ -6,6 +6,7 @@ import { type JobFilter, type jobFilter, metadataOf } from "../../../contract/jo
 import { fromIso } from "../../../contract/words/field.ts";
 import { searchTermsOf } from "../../../domain/job/search.ts";
 import { hexOf } from "../../../domain/words/hex.ts";
+import type { TenantHistory } from "../tenant-history.ts";
 
 export type Bind = (value: string | number) => string;
 
@@ -154,9 +155,9 @@ export const idSpan = (
 };
 
 /** Whether a search is also the beginning of a job's id: then words alone do not find all. */
-export const findsIds = async (db: D1Database, tenant: string, filter: JobFilter): Promise<boolean> => {
+export const findsIds = async (history: TenantHistory, filter: JobFilter): Promise<boolean> => {
   const beginning = beginningOf(filter);
   if (!ID_BEGINNING.test(beginning)) return false;
   const sql = `SELECT 1 FROM jobs WHERE tenant = ?1 AND id >= ?2 AND id < ?2 || '${PAST_IDS}' LIMIT 1`;
-  return (await db.prepare(sql).bind(tenant, beginning).first()) !== null;
+  return (await history.statement(sql, beginning).first()) !== null;
 };

@@ -10,6 +10,7 @@ import { writeCursor } from "../job-cursor.ts";
 import { withTexts } from "../job-texts.ts";
 import { oneByOne } from "../jobs.ts";
 import { readHistory } from "../store.ts";
+import type { TenantHistory } from "../tenant-history.ts";
 import { type ListedRow, NULL } from "./page-statement.ts";
 import { readList } from "./ways.ts";
 
@@ -22,11 +23,11 @@ export interface JobPage {
 }
 
 /** A page of the jobs that match a query, and how many match, up to the counting limit. */
-export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): Promise<JobPage> =>
+export const listJobs = (history: TenantHistory, query: JobListQuery): Promise<JobPage> =>
   readHistory(async () => {
     if (query.cursor !== undefined && query.offset > 0)
       throw new Refused(invalid("offset", "cannot be combined with cursor: give one of the two"));
-    const { rows, total } = await readList(db, tenant, query);
+    const { rows, total } = await readList(history, query);
     const shown = rows.slice(0, query.limit);
     const last = shown.at(-1);
     const isLastPage = last === undefined || rows.length <= query.limit;

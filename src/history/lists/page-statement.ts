@@ -3,6 +3,7 @@
 import { type JobListQuery, MAX_COUNTED } from "../../../contract/jobs/job-list.ts";
 import { ARCHIVED_COLUMNS, type ArchivedRow } from "../../../domain/job/job-record.ts";
 import { shortTextColumns, TEXTS_OF_JOBS, type TextsRow } from "../job-texts.ts";
+import type { TenantHistory } from "../tenant-history.ts";
 import { binding } from "./conditions.ts";
 import { afterCursor, columnOf, orderOf, sortOf } from "./order.ts";
 import type { Selected } from "./selection.ts";
@@ -19,8 +20,7 @@ export const NULL = "null";
 
 /** Reads one more job than the page has, to know whether there is a next page. `isCounted`: and how many there are. */
 export const pageStatement = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   query: JobListQuery,
   selected: Selected,
   isCounted = false,
@@ -40,5 +40,5 @@ export const pageStatement = (
   const sql = `${found} SELECT ${total} ${ARCHIVED_COLUMNS}, ${column} AS sorted_by, ${texts}
     FROM (${listed} ${part}) AS listed CROSS JOIN jobs ON jobs.seq = listed.place ${TEXTS_OF_JOBS}
     ORDER BY ${orderOf(query, place === null ? "sorted_by" : null, "place")}`;
-  return db.prepare(sql).bind(tenant, ...bindings);
+  return history.statement(sql, ...bindings);
 };

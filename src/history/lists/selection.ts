@@ -3,6 +3,7 @@
 
 import { type JobFilter, MAX_COUNTED } from "../../../contract/jobs/job-list.ts";
 import { fromIso } from "../../../contract/words/field.ts";
+import type { TenantHistory } from "../tenant-history.ts";
 import {
   type Bind,
   binding,
@@ -76,30 +77,29 @@ export const selectionOf = (
   nearest: Nearest | null = null,
 ): JobSelection => LEADS[lead.by]({ tenant, filter, lead, nearest });
 
-export const leadOf = async (db: D1Database, tenant: string, filter: JobFilter): Promise<Lead> => {
-  const [hasIds, found] = await Promise.all([findsIds(db, tenant, filter), inIndex(db, wordsOf(filter))]);
+export const leadOf = async (history: TenantHistory, filter: JobFilter): Promise<Lead> => {
+  const [hasIds, found] = await Promise.all([findsIds(history, filter), inIndex(history.db, wordsOf(filter))]);
   const words = filter.q !== undefined && found.length === 0 ? [NOWHERE] : found;
   const isKnown = filter.q !== undefined || conditionsOf(filter).some(({ term }) => term !== null);
   const lead: Lead = { by: isKnown ? "index" : "rows", words, hasIds };
   const { unpriced, unpriced_since, unpriced_until, ...others } = filter;
   if (unpriced !== "true" && unpriced_since === undefined && unpriced_until === undefined) return lead;
   const areMany = async (counted: Selected): Promise<boolean> =>
-    ((await countOf(db, tenant, counted).first<number>("total")) ?? 0) > MAX_COUNTED;
+    ((await countOf(history, counted).first<number>("total")) ?? 0) > MAX_COUNTED;
   // Each job that the lead finds is looked at: many unpriced ones do not lead if the other conditions find few.
-  const isByOthers = (await areMany(UNPRICED)) && !(await areMany(selectionOf(tenant, others, lead).counted));
+  const isByOthers = (await areMany(UNPRICED)) && !(await areMany(selectionOf(history.tenant, others, lead).counted));
   return isByOthers ? lead : { ...lead, by: "unpriced" };
 };
 
 /** How many jobs match, as `total`; stops counting one above the limit, if there is one. */
 export const countOf = (
-  db: D1Database,
-  tenant: string,
+  history: TenantHistory,
   { from, where, bindings }: Selected,
   limit: number | null = MAX_COUNTED,
 ): D1PreparedStatement => {
   const matching = `FROM ${from} WHERE ${where}`;
   const counted = limit === null ? matching : `FROM (SELECT 1 ${matching} LIMIT ${limit + 1})`;
-  return db.prepare(`SELECT COUNT(*) AS total ${counted}`).bind(tenant, ...bindings);
+  return history.statement(`SELECT COUNT(*) AS total ${counted}`, ...bindings);
 };
 
 /** Whether an index alone finds a filter's jobs, in the order of their creation. */

@@ -6,6 +6,7 @@
 import { type JobListQuery, MAX_COUNTED } from "../../../contract/jobs/job-list.ts";
 import { readCursor } from "../job-cursor.ts";
 import { readPage } from "../page.ts";
+import type { TenantHistory } from "../tenant-history.ts";
 import { inOrder, inOrderOfIndex, inOrderOfUnpriced } from "./in-order.ts";
 import { afterPlace, isAscending, sortOf } from "./order.ts";
 import { type ListedRow, pageStatement } from "./page-statement.ts";
@@ -27,7 +28,7 @@ interface Listed {
 }
 
 interface List extends AskedJobs {
-  readonly db: D1Database;
+  readonly history: TenantHistory;
   readonly query: JobListQuery;
   /** The newest, one more than are counted. */
   readonly newest: JobSelection;
@@ -52,8 +53,8 @@ const countAlone: Read = async ({ total }) => ({ rows: [], total: await total() 
 const withCount =
   (source: Source): Read =>
   async (list) => {
-    const { db, tenant, query, total } = list;
-    const page = pageStatement(db, tenant, query, source(list), true);
+    const { history, query, total } = list;
+    const page = pageStatement(history, query, source(list), true);
     const { results: rows } = await page.all<ListedRow & { total: number }>();
     return { rows, total: rows[0]?.total ?? (query.offset === 0 ? 0 : await total()) };
   };
@@ -61,7 +62,7 @@ const withCount =
 const besideCount =
   (source: Source): Read =>
   (list) =>
-    readPage<ListedRow>(list.db, pageStatement(list.db, list.tenant, list.query, source(list)), list.count);
+    readPage<ListedRow>(list.history, pageStatement(list.history, list.query, source(list)), list.count);
 
 /** Whether the way applies, depends on the count. */
 const afterCount =
@@ -70,7 +71,7 @@ const afterCount =
     const total = await list.total();
     const selected = await source(list);
     if (selected === null) return null;
-    const page = pageStatement(list.db, list.tenant, list.query, selected);
+    const page = pageStatement(list.history, list.query, selected);
     return { rows: (await page.all<ListedRow>()).results, total };
   };
 
@@ -118,8 +119,8 @@ const WAYS: readonly Way[] = [
 ];
 
 /** The rows of a page, and how many jobs match, up to one more than are counted. */
-export const readList = async (db: D1Database, tenant: string, query: JobListQuery): Promise<Listed> => {
-  const list = await listOf(db, tenant, query);
+export const readList = async (history: TenantHistory, query: JobListQuery): Promise<Listed> => {
+  const list = await listOf(history, query);
   for (const { applies, read } of WAYS) {
     const listed = (await applies(list)) ? await read(list) : null;
     if (listed !== null) return listed;
@@ -127,11 +128,14 @@ export const readList = async (db: D1Database, tenant: string, query: JobListQue
   throw new Error("no way applies to a list");
 };
 
-const listOf = async (db: D1Database, tenant: string, query: JobListQuery): Promise<List> => {
-  const lead = await leadOf(db, tenant, query);
-  const newest = selectionOf(tenant, query, lead, { limit: MAX_COUNTED + 1, isOldest: false });
-  const count = countOf(db, tenant, newest.counted);
+const listOf = async (history: TenantHistory, query: JobListQuery): Promise<List> => {
+  const lead = await leadOf(history, query);
+  const newest = selectionOf(history.tenant, query, lead, { limit: MAX_COUNTED + 1, isOldest: false });
+  const count = countOf(history, newest.counted);
   let total: Promise<number> | undefined;
   const counted = async (): Promise<number> => (await count.first<number>("total")) ?? 0;
-  return { db, tenant, query, filter: query, lead, nearest: null, newest, count, total: () => (total ??= counted()) };
+  return {
+    ...{ history, tenant: history.tenant, query, filter: query, lead, nearest: null, newest, count },
+    total: () => (total ??= counted()),
+  };
 };

@@ -129,10 +129,7 @@ const activity = endpoint(
   },
   async (c, { params, query, token }) => {
     await askAndDrain(c, token, "getWorker", params);
-    return answer(
-      c,
-      await readWorkerActivity(historyOf(c.env, token), token.tenant, params.instance, query.period, Date.now()),
-    );
+    return answer(c, await readWorkerActivity(historyOf(c.env, token), params.instance, query.period, Date.now()));
   },
 );
 

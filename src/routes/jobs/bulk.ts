@@ -46,7 +46,7 @@ export const changeMany = endpoint(
     }
     await ask(c, token, "changeJobs", { action, jobs: [], isDryRun });
     await drainTenant(c.env, token);
-    const { matched, changeable, ids } = await selectForBulk(historyOf(c.env, token), token.tenant, action, filter);
+    const { matched, changeable, ids } = await selectForBulk(historyOf(c.env, token), action, filter);
     if (expected !== undefined && expected !== matched) throw new Refused({ code: "count_changed", expected, matched });
     const tally = new Tally();
     tally.refuse("job_state", matched - changeable);
@@ -92,9 +92,7 @@ const change = async (
   for (const goneIds of portions(asked.goneIds, ARCHIVED_A_PORTION)) {
     let gone: Pick<BulkPortion, "goneIds" | "absentAt"> = { goneIds, absentAt: asked.absentAt };
     for (let looks = 0; looks < MAX_HISTORY_LOOKS && gone.goneIds.length > 0; looks += 1) {
-      gone = await changeSome(
-        await findManyArchived(historyOf(c.env, token), token.tenant, gone.goneIds, gone.absentAt),
-      );
+      gone = await changeSome(await findManyArchived(historyOf(c.env, token), gone.goneIds, gone.absentAt));
     }
     tally.refuse("history_unavailable", gone.goneIds.length);
   }

@@ -34,7 +34,7 @@ export const commandJob = async <Name extends JobCommandName & OperationName>(
     c,
     token.tenant,
     (archived) => callTenantForText(c.env, token, name, archived === undefined ? request : { ...request, archived }),
-    () => findArchived(historyOf(c.env, token), token.tenant, request.id),
+    () => findArchived(historyOf(c.env, token), request.id),
   );
   return unwrap(answer);
 };

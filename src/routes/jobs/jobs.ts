@@ -95,7 +95,7 @@ const list = endpoint(
     await askAndDrain(c, token, "authorizeRead", null);
     const { limit, offset } = query;
     if (query.archived === "true") return answer(c, { ...(await listArchived(c, token, query)), limit, offset });
-    const { jobs, ...counted } = await listJobs(historyOf(c.env, token), token.tenant, query);
+    const { jobs, ...counted } = await listJobs(historyOf(c.env, token), query);
     return answer(c, { jobs: await withLiveState(c, token, jobs), ...counted, limit, offset });
   },
 );
@@ -204,8 +204,7 @@ const events = endpoint(
   async (c, { params, token }) => {
     await askAndDrain(c, token, "authorizeRead", null);
     const timeline =
-      (await jobTimeline(historyOf(c.env, token), token.tenant, params.id)) ??
-      (await archivedLine(c, token, params.id))?.events;
+      (await jobTimeline(historyOf(c.env, token), params.id)) ?? (await archivedLine(c, token, params.id))?.events;
     if (timeline === undefined) throw new Refused(notFound("job", params.id));
     return answer(c, { events: [...timeline] });
   },

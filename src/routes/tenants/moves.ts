@@ -66,7 +66,7 @@ const readPart = async (c: AppContext, tenant: string, { place, table, from = ""
   const name = await foundTenant(c, tenant);
   if (place === "object") return unwrap(await askObject(c.env, name, "readTable", request));
   if (name.away === null) throw new Refused(invalid("", "this tenant is served here: begin with its move"));
-  const page = await readHistoryTable(historyOf(c.env, name), name.tenant, request);
+  const page = await readHistoryTable(historyOf(c.env, name), request);
   if (page === null) throw new Refused(NO_SUCH_KEY);
   return page;
 };
@@ -189,8 +189,7 @@ const write = endpoint(
     const name = await foundTenant(c, params.tenant);
     if (name.away !== "arriving") throw new Refused({ code: "tenant_exists", tenant: name.tenant });
     if (isDiskFull(c.env)) throw new Refused(STORAGE_FULL);
-    if (place === "history")
-      await writeHistoryTable(historyOf(c.env, name), name.tenant, table, { columns, rows }, is_first);
+    if (place === "history") await writeHistoryTable(historyOf(c.env, name), table, { columns, rows }, is_first);
     else unwrap(await askObject(c.env, name, "writeTable", table, { columns, rows }));
     return c.body(null, 204);
   },

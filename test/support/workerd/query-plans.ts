@@ -1,6 +1,7 @@
 // A database that notes every statement it is asked, and SQLite's plans of them. Without statistics, and D1 keeps none, a
 // plan does not depend on how many rows there are.
 
+import { TenantHistory } from "../../../src/history/tenant-history.ts";
 import { TENANT_TABLES } from "../../../src/history/tenant-tables.ts";
 
 type Asked = readonly [sql: string, values: readonly unknown[]];
@@ -30,6 +31,10 @@ export class NotedQueries {
         return this.#db.batch(known.map((one) => one?.statement as D1PreparedStatement));
       },
     } as unknown as D1Database;
+  }
+
+  history(tenant: string, canned?: Canned): TenantHistory {
+    return new TenantHistory(this.database(canned), tenant);
   }
 
   #noting(statement: D1PreparedStatement, asked: Asked, canned: Canned | undefined): D1PreparedStatement {

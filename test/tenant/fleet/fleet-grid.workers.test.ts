@@ -3,6 +3,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { TenantHistory } from "../../../src/history/tenant-history.ts";
 import { readWorkerActivity } from "../../../src/history/worker-activity.ts";
 import { inStorage, newWorld } from "../../support/workerd/client.ts";
 import { dispatch, present } from "../../support/workerd/job-steps.ts";
@@ -137,7 +138,7 @@ describe("a worker's activity", () => {
         },
       }) as unknown as D1PreparedStatement;
     const db = { prepare: (sql: string) => counted(env.DB.prepare(sql)) } as unknown as D1Database;
-    const { total, is_whole } = await readWorkerActivity(db, world.tenant, "w", "1h", Date.now());
+    const { total, is_whole } = await readWorkerActivity(new TenantHistory(db, world.tenant), "w", "1h", Date.now());
     expect({ total, is_whole }).toMatchObject({ total: { completed: 2_000, failed: 500 }, is_whole: true });
     expect(returned.filter((rows) => rows > 0)).toEqual([1_000, 1_000, 500]);
   });

@@ -3,6 +3,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { costByGroup } from "../../../src/history/cost.ts";
+import { TenantHistory } from "../../../src/history/tenant-history.ts";
 import { type Body, newWorld, type World } from "../../support/workerd/client.ts";
 import { dispatch, present, start } from "../../support/workerd/job-steps.ts";
 
@@ -72,7 +73,7 @@ describe("cost by", () => {
       },
     } as unknown as D1Database;
     await world.stub.drain();
-    const { rows } = await costByGroup(db, world.tenant, "metadata.late", {}, Date.now());
+    const { rows } = await costByGroup(new TenantHistory(db, world.tenant), "metadata.late", {}, Date.now());
     expect(rows.map(({ value, usd }) => [value, usd])).toEqual([[null, 3.75]]);
     await env.DB.prepare("DELETE FROM cost_by_hours WHERE name = 'metadata.late'").run();
   });
