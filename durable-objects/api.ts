@@ -15,6 +15,7 @@ import * as config from "./operations/config.ts";
 import * as batches from "./operations/files/batches.ts";
 import * as files from "./operations/files/files.ts";
 import * as claims from "./operations/fleet/claims.ts";
+import * as finalReport from "./operations/fleet/final-report.ts";
 import * as modelTasks from "./operations/fleet/model-tasks.ts";
 import * as outputs from "./operations/fleet/outputs.ts";
 import { placeModel, readPlaces } from "./operations/fleet/place-model.ts";
@@ -217,9 +218,9 @@ export const OPERATIONS = {
   claim: operation({ ...WORK, refuses: ["not_found", "instance_taken"] }, claims.claim),
   startJob: operation(REPORT, report.presented(report.start)),
   heartbeatJob: operation(REPORT, report.presented(report.heartbeat)),
-  completeJob: operation(COMPLETION, report.presented(report.complete)),
+  completeJob: operation(COMPLETION, report.presented(finalReport.complete)),
   completeAndClaim: operation(COMPLETION, claims.completeAndClaim),
-  failJob: operation(REPORT, report.presented(report.fail)),
+  failJob: operation(REPORT, report.presented(finalReport.fail)),
   releaseJob: operation(REPORT, report.presented(report.release)),
 
   readKillswitch: operation({ ...READ, ...VITAL }, alone(killswitch.read)),

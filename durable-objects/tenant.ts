@@ -26,8 +26,9 @@ import type { Arrival } from "./moves/relocation.ts";
 import { addAdminKey, createTenant, type NewKey, type NewTenant } from "./operations/access/keys.ts";
 import { forgetFile, type ReadableFile, readFile } from "./operations/files/files.ts";
 import { learnCatalog, noteEdgeTrouble } from "./operations/fleet/edge-workers.ts";
+import { leftToOthers } from "./operations/fleet/final-report.ts";
 import { announceOutput, finishOutput } from "./operations/fleet/outputs.ts";
-import { leftToOthers, reportFirstToken } from "./operations/fleet/report.ts";
+import { reportFirstToken } from "./operations/fleet/report.ts";
 import {
   type AttemptEnd,
   abandon,

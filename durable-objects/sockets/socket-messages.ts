@@ -22,6 +22,7 @@ import { shapeKeeper } from "../../domain/words/kept-shape.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Absent } from "../history/archive.ts";
+import * as finalReport from "../operations/fleet/final-report.ts";
 import * as tasks from "../operations/fleet/model-tasks.ts";
 import * as presence from "../operations/fleet/presence.ts";
 import * as report from "../operations/fleet/report.ts";
@@ -175,13 +176,13 @@ const reportOn = (turn: Turn, message: JobReport, archived: Brought | null): Res
     case "job.heartbeat":
       return report.heartbeat(turn, { ...held, progress: message.progress });
     case "job.completed":
-      return report.complete(turn, toCompletion(message, held.archived));
+      return finalReport.complete(turn, toCompletion(message, held.archived));
     case "job.failed":
-      return report.fail(turn, { ...held, ...toReportedFailure(message.error), ...toSpent(message) });
+      return finalReport.fail(turn, { ...held, ...toReportedFailure(message.error), ...toSpent(message) });
     case "job.released":
       return report.release(turn, { ...held, reason: message.reason });
     case "job.spent":
-      return report.spent(turn, { ...held, ...toSpent({ ...message, model: null }) });
+      return finalReport.spent(turn, { ...held, ...toSpent({ ...message, model: null }) });
   }
 };
 

@@ -13,8 +13,9 @@ import { handOut } from "../../steps/leases.ts";
 import { claimedTasks } from "../../steps/model-tasks.ts";
 import type { Spent } from "../../steps/pricing.ts";
 import type { Turn } from "../../turn/turn.ts";
+import { complete } from "./final-report.ts";
 import { mayActAs } from "./presence.ts";
-import { complete, type LeaseReport, present } from "./report.ts";
+import { type LeaseReport, present } from "./report.ts";
 
 /**
  * Leases for up to `max` jobs that were not sent before; if there are none, why the waiting jobs are not for this

@@ -30,7 +30,7 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a shorter back-off replaces a longer one",
-    "durable-objects/operations/fleet/report.ts",
+    "durable-objects/operations/fleet/final-report.ts",
     "Math.max(untilAt, turn.memory.backoffs.get(provider) ?? 0)",
     "untilAt",
   ),
@@ -42,9 +42,9 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "what a failed attempt spent enforces no budget",
-    "durable-objects/operations/fleet/report.ts",
-    'outcome: "failed", errorCode }, turn.nowAt);\n    enforceBudget(turn);',
-    'outcome: "failed", errorCode }, turn.nowAt);',
+    "durable-objects/operations/fleet/final-report.ts",
+    "errorCode: judged.code }, turn.nowAt);\n  enforceBudget(turn);",
+    'errorCode: judged.code }, turn.nowAt);\n  if (outcome === "completed") enforceBudget(turn);',
   ),
   mutant(
     "a retry does not wait",
@@ -140,9 +140,9 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a client's mistakes count against its worker",
-    "durable-objects/operations/fleet/report.ts",
-    "...(isClientsFault(job, request.error) ? { isClientsFault: true } : {}),",
-    "",
+    "durable-objects/operations/fleet/final-report.ts",
+    "return isClientsFault(job, error) ? { code, isClientsFault: true } : { code };",
+    "void isClientsFault;\n    return { code };",
   ),
   mutant(
     "a provider's budget closes nothing",

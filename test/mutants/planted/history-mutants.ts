@@ -26,9 +26,9 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a repeated completion is charged again",
-    "durable-objects/operations/fleet/report.ts",
-    'recordSpending(turn, job, "completed", request, cost);\n',
-    'recordSpending(turn, job, "completed", request, cost);\n  }\n  if (decided.value.job === job) recordSpending(turn, job, "completed", request, cost);\n  if (decided.value.job !== job) {\n',
+    "durable-objects/operations/fleet/final-report.ts",
+    "if (after === job) return ok(job);",
+    "if (after === job) {\n    if (cost !== null) recordSpending(turn, job, outcome, report, cost);\n    return ok(job);\n  }",
   ),
   mutant(
     "spending is not added up",

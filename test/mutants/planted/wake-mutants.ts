@@ -65,7 +65,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the back-off of a provider is in memory alone",
-    "durable-objects/operations/fleet/report.ts",
+    "durable-objects/operations/fleet/final-report.ts",
     "turn.store.backoffs.put(provider, until);",
     "",
   ),
