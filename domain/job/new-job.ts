@@ -97,14 +97,11 @@ export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor 
     createdBy: by === null ? null : { name: by.name, personId: by.personId ?? null },
     groupKey: groupKeyOf(asked),
     orderKey: readyAt === null ? (request.batchPlace?.yieldsUntilAt ?? orderKeyOf(request.priority, nowAt)) : null,
-    assignedWorker: null,
-    costNanoUsd: null,
     runAt,
     readyAt,
     runnableAt: readyAt ?? nowAt,
     delayedBy: readyAt === null ? null : "run_at",
     createdAt: nowAt,
-    finishedAt: null,
     updatedAt: nowAt,
   };
   return { job, payload: { prompt, input }, events: [jobEvent(job, "job.created", nowAt)] };

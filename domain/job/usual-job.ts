@@ -3,58 +3,47 @@
 import { COMMON_FLOW } from "./flows.ts";
 import type { Job } from "./job.ts";
 
-/** Fields that every record has. A new field goes into `LATER_FIELDS`, or does not compile. */
-type FirstField =
-  | "id"
-  | "version"
-  | "status"
-  | "priority"
-  | "tier"
-  | "groupKey"
-  | "orderKey"
-  | "assignedWorker"
-  | "workerProvider"
-  | "lease"
-  | "settledBy"
-  | "attempts"
-  | "rateLimitRetries"
-  | "releases"
-  | "error"
-  | "progress"
-  | "usage"
-  | "costNanoUsd"
-  | "schedule"
-  | "timeoutMs"
-  | "maxAttempts"
-  | "runAt"
-  | "readyAt"
-  | "createdAt"
-  | "assignedAt"
-  | "startedAt"
-  | "heartbeatAt"
-  | "finishedAt"
-  | "updatedAt"
-  | "provider"
-  | "model"
-  | "tags"
-  | "excludedProviders";
+/** Of these each job has its own. */
+type OwnField = "id" | "version" | "status" | "groupKey" | "createdAt" | "updatedAt";
 
-/** Fields added after the first release, with the values of a job that never used them. */
-const LATER_FIELDS = {
+type Usual = { readonly [Name in Exclude<keyof Job, OwnField>]: null extends Job[Name] ? null : Job[Name] };
+
+/** A record of an earlier release lacks the fields that came later: such a job never used them, and has these, too. */
+export const USUAL = {
   edge: true,
   requestedModel: null,
   tried: [],
+  provider: null,
+  model: null,
+  tags: [],
   api: null,
+  excludedProviders: [],
+  avoidedWorkers: [],
+  batch: null,
+  batchPlace: null,
+  priority: "normal",
+  tier: null,
+  orderKey: null,
+  assignedWorker: null,
+  lastWorker: null,
+  workerProvider: null,
+  lease: 0,
+  settledBy: null,
+  attempts: 0,
+  rateLimitRetries: 0,
+  releases: 0,
+  error: null,
+  progress: null,
   stream: false,
   firstTokenAt: null,
   frontDoor: null,
   queueUntilAt: null,
   keyId: null,
   createdBy: null,
+  usage: null,
+  costNanoUsd: null,
+  schedule: null,
   metadata: {},
-  avoidedWorkers: [],
-  lastWorker: null,
-  delayedBy: null,
   ranProvider: null,
   ranModel: null,
   traceparent: null,
@@ -62,38 +51,17 @@ const LATER_FIELDS = {
   resultFiles: [],
   resultFile: null,
   resultBytes: null,
-  batch: null,
-  batchPlace: null,
-  runnableAt: null,
   fairnessKey: null,
   flow: COMMON_FLOW,
   share: null,
-} as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
-
-/** With these values a new job begins, and a record leaves the fields out. */
-export const USUAL = {
-  ...LATER_FIELDS,
-  provider: null,
-  model: null,
-  priority: "normal",
-  tier: null,
-  tags: [],
-  orderKey: null,
-  workerProvider: null,
-  lease: 0,
-  settledBy: null,
-  attempts: 0,
-  rateLimitRetries: 0,
-  releases: 0,
-  excludedProviders: [],
-  error: null,
-  progress: null,
-  usage: null,
   timeoutMs: null,
   maxAttempts: null,
   runAt: null,
   readyAt: null,
+  runnableAt: null,
+  delayedBy: null,
   assignedAt: null,
   startedAt: null,
   heartbeatAt: null,
-} as const satisfies Partial<Job>;
+  finishedAt: null,
+} as const satisfies Usual;

@@ -11,7 +11,7 @@ const room = { ...JOURNAL_ROOM };
 afterEach(() => void Object.assign(JOURNAL_ROOM, { ...room, stayMs: JOURNAL_ROOM.stayMs }));
 
 test("a job stays no longer than so much is written, before and after waking", async () => {
-  JOURNAL_ROOM.stayChars = 500;
+  JOURNAL_ROOM.stayChars = 300;
   const seen = await inStore(({ store, woken, rows }) => {
     create(store, "a", 1);
     commit(store, 1);
@@ -26,7 +26,7 @@ test("a job stays no longer than so much is written, before and after waking", a
 });
 
 test("a job that has ended is not moved for the moment until history has its end, before and after waking", async () => {
-  JOURNAL_ROOM.stayChars = 500;
+  JOURNAL_ROOM.stayChars = 300;
   const seen = await inStore(({ store, woken, rows }) => {
     complete(store, create(store, "a", 1), 2, "done");
     commit(store, 1, 2);
