@@ -19,8 +19,9 @@ import { nextWakeAt } from "../sweep/sweep.ts";
 import { type Counters, countersFrom } from "../turn/counters.ts";
 import type { Effects } from "../turn/effects.ts";
 import { idSource } from "../turn/ids.ts";
-import { loadMemory, type Memory, type StorageBounds } from "../turn/memory.ts";
+import { loadMemory, type Memory } from "../turn/memory.ts";
 import { OutboxWriter } from "../turn/outbox-writer.ts";
+import type { StorageBounds } from "../turn/storage-memory.ts";
 import { type Caller, Turn, type TurnContext } from "../turn/turn.ts";
 import { TurnQueue } from "../turn/turns.ts";
 import type { Wake } from "../turn/wake.ts";
@@ -194,7 +195,7 @@ export class TurnRunner {
       signLink: this.#tools.signLink,
       publicOrigin: this.#tools.publicOrigin,
       lastSocketSign: (instance: string, keyId?: string | null) =>
-        this.#tools.sockets.lastSignOf(instance, keyId) ?? (memory.openingSockets.has(instance) ? nowAt : null),
+        this.#tools.sockets.lastSignOf(instance, keyId) ?? (memory.sockets.opening.has(instance) ? nowAt : null),
     };
     this.#outbox ??= new OutboxWriter(memory);
     return this.#keepShape(new Turn(this.#tools.store, memory, this.#outbox, context, caller));
@@ -229,10 +230,10 @@ export class TurnRunner {
     const memory = loadMemory(store, Date.now(), this.#counters, defaults, bounds);
     for (const instance of sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     for (const member of memory.fleet.members()) {
-      if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());
+      if (member.load > 0 && isCutOff(member)) memory.sockets.goneAt.set(member.worker.instance, Date.now());
     }
     for (const instance of claims.instances()) memory.fleet.noteReach(instance, { isClaiming: true });
-    for (const [id, webhookId] of sender.deliveriesUnderWay) memory.deliveriesUnderWay.set(id, webhookId);
+    for (const [id, webhookId] of sender.deliveriesUnderWay) memory.deliveries.underWay.set(id, webhookId);
     this.#memory = memory;
     wake.restore(nextWakeAt(this.newTurn(SERVICE)));
     wake.restore(history.dueAt());

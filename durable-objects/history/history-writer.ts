@@ -159,10 +159,10 @@ export class HistoryWriter {
       if (store.jobs.settle(seq, nowAt)) wake.note(store.jobs.nextDueAt());
       wake.note(store.jobs.nextMoveAt(seq));
       const { memory } = turns;
-      memory.historyBytes += store.outbox.removeUpTo(seq);
-      store.settings.putHistoryBytes(memory.historyBytes);
-      memory.stored.databaseBytes = this.#databaseBytes;
-      memory.drainedSeq = seq;
+      memory.storage.historyBytes += store.outbox.removeUpTo(seq);
+      store.settings.putHistoryBytes(memory.storage.historyBytes);
+      memory.storage.sizes.databaseBytes = this.#databaseBytes;
+      memory.outbox.drainedSeq = seq;
       store.settings.putCounters(storedCounters(memory.counters));
       memory.counters.latencies.storeAll(store.latency);
       memory.counters.activitySlots.storeAll(store.activity);

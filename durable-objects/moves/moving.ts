@@ -24,7 +24,7 @@ export const leave = (turn: Turn, to: string): Result<string, Refusal> => {
   const { absence, killswitch } = turn.memory;
   if (absence !== null) return leaveAgain(turn, absence, to);
   // Their lines lie in the objects of their files, which stay behind.
-  const { size } = turn.memory.batches;
+  const { size } = turn.memory.batches.open;
   if (size > 0) return err({ code: "batches_under_way", count: size });
   const move = turn.newId();
   if (killswitch.level < HALT_LEVEL) {

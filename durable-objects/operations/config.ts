@@ -58,7 +58,7 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
   turn.due(nextIdleAt(turn));
   turn.isAllOpened = true;
   arrangeEdge(turn);
-  turn.memory.edgeLookAt = turn.memory.config.edgeAfterMs.size > 0 ? turn.nowAt : Number.POSITIVE_INFINITY;
+  turn.memory.edge.lookAt = turn.memory.config.edgeAfterMs.size > 0 ? turn.nowAt : Number.POSITIVE_INFINITY;
   enforceBudget(turn);
   return ok(next);
 };

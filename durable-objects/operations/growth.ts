@@ -25,8 +25,8 @@ const OBJECT_TABLES = [
 ];
 /** Memory with at most an entry for each row of such a table. */
 const OF_ROWS = [
-  ...["memory.backoffs", "memory.catalog", "memory.edgeAskAt", "memory.openByKey", "memory.spending"],
-  ...["memory.deliveriesUnderWay", "memory.pendingDeliveries", "memory.slowWebhooks"],
+  ...["memory.backoffs", "memory.catalog", "memory.edge.askAt", "memory.openByKey", "memory.spending"],
+  ...["memory.deliveries.underWay", "memory.deliveries.pending", "memory.deliveries.slow"],
   "durable-objects/effects/effect-sender.ts#deliveriesUnderWay",
   ...["durable-objects/calls/key-rates.ts#buckets", "durable-objects/calls/turn-runner.ts#sweepFailures"],
 ];

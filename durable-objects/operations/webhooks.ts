@@ -95,8 +95,8 @@ export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal
   const found = find(turn, id);
   if (!found.ok) return found;
   turn.store.webhooks.remove(id);
-  turn.memory.pendingDeliveries.delete(id);
-  turn.memory.slowWebhooks.delete(id);
+  turn.memory.deliveries.pending.delete(id);
+  turn.memory.deliveries.slow.delete(id);
   turn.memory.webhooks = turn.store.webhooks.all();
   turn.due(turn.nowAt);
   turn.audit("webhook.deleted", id, { url: found.value.url });

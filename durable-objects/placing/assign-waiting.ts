@@ -21,7 +21,7 @@ export const assignWaiting = (turn: Turn): void => {
   const { queue, killswitch, batches } = turn.memory;
   if (killswitch.level > 0) return;
   // What was held may wait in the files of batches alone.
-  if (turn.isAllOpened) for (const id of batches.keys()) turn.effects.batches.add(id);
+  if (turn.isAllOpened) for (const id of batches.open.keys()) turn.effects.batches.add(id);
   if (queue.count === 0) return;
   if (turn.isAllOpened) assignGroups(turn, [...queue.groups.values()]);
   else if (turn.openedGroups.size > 0) {
@@ -168,7 +168,7 @@ export const lookForFallbacks = (turn: Turn): void => {
       nextAt = Math.min(nextAt, at > turn.nowAt ? at : turn.nowAt + FALLBACK_LOOK_MS);
     }
   }
-  turn.memory.edgeLookAt = nextAt;
+  turn.memory.edge.lookAt = nextAt;
   if (Number.isFinite(nextAt)) turn.due(nextAt);
 };
 

@@ -49,12 +49,12 @@ const assignment = (turn: Turn, job: Job, choice: Choice, payload: JobPayload, p
 
 /** A fallback takes what another living worker could have taken: the first time of a day is told, never silently. */
 const noteOverflow = (turn: Turn, job: Job, { isEdge, instance, provider }: Worker): void => {
-  const { config, fleet, overflowDays } = turn.memory;
+  const { config, fleet, edge } = turn.memory;
   const dayAt = dayStartAt(turn.nowAt);
-  if (!isEdge || !config.edgeAfterMs.has(provider) || overflowDays[provider] === dayAt) return;
+  if (!isEdge || !config.edgeAfterMs.has(provider) || edge.overflowDays[provider] === dayAt) return;
   if (!canOthers(fleet, routeRequest(turn, job), routePolicy(turn))) return;
-  turn.memory.overflowDays = { ...overflowDays, [provider]: dayAt };
-  turn.store.settings.putOverflowDays(turn.memory.overflowDays);
+  edge.overflowDays = { ...edge.overflowDays, [provider]: dayAt };
+  turn.store.settings.putOverflowDays(edge.overflowDays);
   turn.audit("overflow.started", provider, { worker: instance, job_id: job.id, model: job.model }, SERVICE_ACTOR);
 };
 

@@ -9,7 +9,7 @@ import { BYTES_A_GB } from "../../domain/tenant/storage-use.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { allPass, err, ok, type Result } from "../../domain/words/result.ts";
 import { refuseOverWaiting } from "../steps/key-limits.ts";
-import type { Memory } from "../turn/memory.ts";
+import type { StorageMemory } from "../turn/storage-memory.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routePolicy } from "./route-policy.ts";
 
@@ -20,25 +20,26 @@ const BACKLOG_RETRY_SECONDS = 10;
 const GROUPS_RETRY_SECONDS = 10;
 
 /** The size of the object's database, and of what lies in objects of their own, read from time to time. */
-export const sizesOf = (turn: Turn): Memory["stored"] => {
+export const sizesOf = (turn: Turn): StorageMemory["sizes"] => {
   const { store, memory } = turn;
-  const { stored } = memory;
-  if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {
-    stored.readAt = turn.nowAt;
-    stored.bytes = store.bytes();
-    stored.fileBytes = store.files.held().bytes;
-    stored.bodyBytes = store.jobs.heldBodyBytes();
+  const { sizes } = memory.storage;
+  if (turn.nowAt - sizes.readAt >= SIZE_READ_EVERY_MS) {
+    sizes.readAt = turn.nowAt;
+    sizes.bytes = store.bytes();
+    sizes.fileBytes = store.files.held().bytes;
+    sizes.bodyBytes = store.jobs.heldBodyBytes();
   }
-  return stored;
+  return sizes;
 };
 
 /** What the tenant stores; each place where its bytes lie is a term. */
 export const storedBytes = (turn: Turn): number => {
   const { bytes, fileBytes, bodyBytes } = sizesOf(turn);
-  return bytes + fileBytes + bodyBytes + turn.memory.historyBytes + turn.memory.archiveBytes;
+  const { historyBytes, archiveBytes } = turn.memory.storage;
+  return bytes + fileBytes + bodyBytes + historyBytes + archiveBytes;
 };
 
-const maxGbOf = ({ memory }: Turn): number => memory.maxGb ?? memory.bounds.maxGb;
+const maxGbOf = ({ memory: { storage } }: Turn): number => storage.maxGb ?? storage.bounds.maxGb;
 
 export const maxBytesOf = (turn: Turn): number => maxGbOf(turn) * BYTES_A_GB;
 
@@ -53,7 +54,7 @@ export const refuseFull = (turn: Turn): Result<null, Refusal> =>
  * Above its limits the object takes no new jobs: too many wait, or history is down. No accepted job is ever dropped.
  */
 export const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
-  sizesOf(turn).bytes <= turn.memory.bounds.liveBytes
+  sizesOf(turn).bytes <= turn.memory.storage.bounds.liveBytes
     ? ok(null)
     : err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
 

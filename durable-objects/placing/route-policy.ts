@@ -25,7 +25,7 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     edgeAfterMs: config.edgeAfterMs,
     isEchoAside: isEchoAside(turn),
     swapRules: swapRules(turn),
-    batchRules: turn.memory.batches.size === 0 ? undefined : batchRules(turn),
+    batchRules: turn.memory.batches.open.size === 0 ? undefined : batchRules(turn),
     priceOf: (provider, model) => {
       const ofModel = prices.get(model) ?? new Map<string, number | null>();
       prices.set(model, ofModel);
@@ -48,25 +48,25 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
 };
 
 const batchRules = (turn: Turn): BatchRules => {
-  const { config, batchWork } = turn.memory;
+  const { config, batches } = turn.memory;
   const { keepFree, quietMs } = config.batches;
   const held = new Map<string, string | null>();
   return {
     keepFree,
     quietUntil: ({ worker: { instance }, load }) => {
       if (quietMs === 0) return null;
-      if (load > (batchWork.ofWorker.get(instance) ?? 0)) return Number.POSITIVE_INFINITY;
-      const untilAt = (batchWork.otherAt.get(instance) ?? Number.NEGATIVE_INFINITY) + quietMs;
+      if (load > (batches.ofWorker.get(instance) ?? 0)) return Number.POSITIVE_INFINITY;
+      const untilAt = (batches.otherAt.get(instance) ?? Number.NEGATIVE_INFINITY) + quietMs;
       return untilAt > turn.nowAt ? untilAt : null;
     },
     backsOffUntil: (provider) => {
-      const { untilAt = 0 } = batchWork.backoffs.get(provider) ?? {};
+      const { untilAt = 0 } = batches.backoffs.get(provider) ?? {};
       return untilAt > turn.nowAt ? untilAt : null;
     },
     holds: (id) => {
       const known = held.get(id);
       if (known !== undefined) return known;
-      const { status, keyId = null } = turn.memory.batches.get(id) ?? {};
+      const { status, keyId = null } = turn.memory.batches.open.get(id) ?? {};
       const reason = status === "cancelling" ? "its batch was cancelled" : heldByMoney(turn, keyId);
       held.set(id, reason);
       return reason;

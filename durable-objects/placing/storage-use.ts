@@ -20,7 +20,7 @@ import { maxBytesOf, sizesOf, storedBytes } from "./room.ts";
 
 const storageUses = (turn: Turn): StorageUse[] => {
   const { bytes, databaseBytes } = sizesOf(turn);
-  const { liveBytes, historyBytes } = turn.memory.bounds;
+  const { liveBytes, historyBytes } = turn.memory.storage.bounds;
   const uses: StorageUse[] = [
     { place: "tenant", usedBytes: storedBytes(turn), maxBytes: maxBytesOf(turn) },
     { place: "live", usedBytes: bytes, maxBytes: liveBytes },
@@ -31,7 +31,7 @@ const storageUses = (turn: Turn): StorageUse[] => {
 
 /** Those that fill up now; what is not known now stays as it was. */
 const fillingNow = (turn: Turn, uses: readonly StorageUse[]): StoragePlace[] => {
-  const before = turn.memory.fillingPlaces;
+  const before = turn.memory.storage.filling;
   const unknown = before.filter((place) => !uses.some((use) => use.place === place));
   const filling = uses.filter((use) => isFilling(use, before.includes(use.place))).map(({ place }) => place);
   return [...filling, ...unknown];
@@ -42,26 +42,26 @@ const isSame = (one: readonly StoragePlace[], other: readonly StoragePlace[]): b
 
 /** When the places must be noted; null if that would change nothing. */
 export const nextStorageNoteAt = (turn: Turn): number | null =>
-  isSame(fillingNow(turn, storageUses(turn)), turn.memory.fillingPlaces) ? null : turn.nowAt;
+  isSame(fillingNow(turn, storageUses(turn)), turn.memory.storage.filling) ? null : turn.nowAt;
 
 export const noteStorage = (turn: Turn): void => {
   const uses = storageUses(turn);
-  const before = turn.memory.fillingPlaces;
+  const before = turn.memory.storage.filling;
   const filling = fillingNow(turn, uses);
   if (isSame(filling, before)) return;
   for (const use of uses)
     if (filling.includes(use.place) && !before.includes(use.place))
       turn.audit("storage.filling", use.place, { used_bytes: use.usedBytes, max_bytes: use.maxBytes }, SERVICE_ACTOR);
-  turn.memory.fillingPlaces = filling;
+  turn.memory.storage.filling = filling;
   turn.store.settings.putFillingPlaces(filling);
   turn.effects.changedTopics.add("storage");
 };
 
 /** Whether the archive takes jobs; said once. */
 export const noteArchive = (turn: Turn, isFailing: boolean): null => {
-  if (turn.memory.isArchiveFailing === isFailing || turn.store.settings.identity() === null) return null;
+  if (turn.memory.storage.isArchiveFailing === isFailing || turn.store.settings.identity() === null) return null;
   if (isFailing) turn.audit("archive.failing", "", null, SERVICE_ACTOR);
-  turn.memory.isArchiveFailing = isFailing;
+  turn.memory.storage.isArchiveFailing = isFailing;
   turn.store.settings.putIsArchiveFailing(isFailing);
   turn.effects.changedTopics.add("storage");
   return null;
@@ -85,11 +85,11 @@ export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number
   for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])
     counters.prunedByStatus[status] = (counters.prunedByStatus[status] ?? 0) + count;
   turn.store.settings.putCounters(storedCounters(counters));
-  turn.memory.historyBytes *= before === 0 ? 1 : Math.min(1, keptInHistory(turn) / before);
-  turn.store.settings.putHistoryBytes(Math.round(turn.memory.historyBytes));
+  turn.memory.storage.historyBytes *= before === 0 ? 1 : Math.min(1, keptInHistory(turn) / before);
+  turn.store.settings.putHistoryBytes(Math.round(turn.memory.storage.historyBytes));
   if (archivedBytes === 0) return null;
-  turn.memory.archiveBytes += archivedBytes;
-  turn.store.settings.putArchiveBytes(turn.memory.archiveBytes);
+  turn.memory.storage.archiveBytes += archivedBytes;
+  turn.store.settings.putArchiveBytes(turn.memory.storage.archiveBytes);
   return noteArchive(turn, false);
 };
 
@@ -98,8 +98,8 @@ const ARCHIVE_FAILS =
 
 /** For the dashboard: a sentence for each place that fills up, and for an archive that fails. */
 export const storageState = (turn: Turn): { storage_warnings: string[] } => {
-  const { fillingPlaces, isArchiveFailing } = turn.memory;
-  const filling = storageUses(turn).filter((use) => isFilling(use, fillingPlaces.includes(use.place)));
+  const { filling: before, isArchiveFailing } = turn.memory.storage;
+  const filling = storageUses(turn).filter((use) => isFilling(use, before.includes(use.place)));
   return { storage_warnings: [...filling.map(describeUse), ...(isArchiveFailing ? [ARCHIVE_FAILS] : [])] };
 };
 
@@ -111,7 +111,7 @@ export const boundTenant = (
   turn: Turn,
   request: { maxGb: number | null },
 ): Result<{ storedBytes: number }, Refusal> => {
-  turn.memory.maxGb = request.maxGb;
+  turn.memory.storage.maxGb = request.maxGb;
   turn.store.settings.putMaxGb(request.maxGb);
   turn.audit("tenant.bounded", "", { max_gb: request.maxGb });
   noteStorage(turn);

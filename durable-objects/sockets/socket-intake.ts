@@ -87,12 +87,12 @@ export class SocketIntake {
       seq: 0,
     };
     turns.afterCommit(() => {
-      if (instance !== null) turns.loadedMemory?.openingSockets.delete(instance);
+      if (instance !== null) turns.loadedMemory?.sockets.opening.delete(instance);
       sockets.accept(socket, attachment);
     });
     if (instance === null) turns.afterCommit(() => live.welcome(socket));
     else {
-      turns.memory.openingSockets.add(instance);
+      turns.memory.sockets.opening.add(instance);
       turns.inTurn(caller, (turn) => {
         for (const message of welcome(turn, instance)) this.#say(socket, message);
         return ok(null);

@@ -101,22 +101,22 @@ const bodyOf = (told: Json): string => {
 
 /** When a delivery that is sent again is tried first: now, unless the try in progress counts as that. */
 export const firstTryAt = ({ memory, nowAt }: Turn, id: string): number =>
-  memory.deliveriesUnderWay.has(id) ? nowAt + TRY_LEASE_MS : nowAt;
+  memory.deliveries.underWay.has(id) ? nowAt + TRY_LEASE_MS : nowAt;
 
 /** Stores a delivery, and counts it while it waits. */
 export const putDelivery = (turn: Turn, before: Delivery | null, delivery: Delivery): void => {
-  const { pendingDeliveries } = turn.memory;
+  const { pending } = turn.memory.deliveries;
   const change = Number(delivery.status === "pending") - Number(before?.status === "pending");
   const { webhookId } = delivery;
   if (change > 0) makeRoom(turn, webhookId);
-  if (change !== 0) pendingDeliveries.set(webhookId, (pendingDeliveries.get(webhookId) ?? 0) + change);
+  if (change !== 0) pending.set(webhookId, (pending.get(webhookId) ?? 0) + change);
   turn.store.deliveries.put(delivery);
 };
 
 const makeRoom = (turn: Turn, webhookId: string): void => {
-  const { pendingDeliveries, deliveriesUnderWay } = turn.memory;
-  if ((pendingDeliveries.get(webhookId) ?? 0) < DELIVERIES_WAITING.most) return;
-  const oldest = turn.store.deliveries.oldestPending(webhookId, [...deliveriesUnderWay.keys()]);
+  const { pending, underWay } = turn.memory.deliveries;
+  if ((pending.get(webhookId) ?? 0) < DELIVERIES_WAITING.most) return;
+  const oldest = turn.store.deliveries.oldestPending(webhookId, [...underWay.keys()]);
   if (oldest !== null) putDelivery(turn, oldest, dropped(oldest, turn.nowAt));
 };
 
@@ -131,12 +131,12 @@ const sendable = (turn: Turn): Sendable => (turn.memory.killswitch.level >= FULL
 
 /** The webhooks of which a delivery may be tried now. */
 const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
-  const { deliveriesUnderWay } = memory;
-  if (deliveriesUnderWay.size >= MAX_UNDER_WAY) return [];
-  const underWay = [...deliveriesUnderWay.values()];
+  const { deliveries } = memory;
+  if (deliveries.underWay.size >= MAX_UNDER_WAY) return [];
+  const underWay = [...deliveries.underWay.values()];
   const webhooks = memory.webhooks.filter(({ isGivingUp = false }) => !isGivingUp);
   const healthy = webhooks.filter(({ failingSinceAt }) => failingSinceAt === null);
-  const isQuick = ({ id }: Webhook): boolean => !memory.slowWebhooks.has(id);
+  const isQuick = ({ id }: Webhook): boolean => !deliveries.slow.has(id);
   const quick = healthy.filter(isQuick);
   const answering = webhooks.filter((one) => one.failingSinceAt === null || isQuick(one));
   const countOfOthers = (some: readonly Webhook[]): number =>
@@ -155,9 +155,9 @@ const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
  * dies.
  */
 export const nextDeliveryAt = (turn: Turn): number | null => {
-  const { webhooks, deliveriesUnderWay } = turn.memory;
+  const { webhooks, deliveries } = turn.memory;
   if (webhooks.length === 0) return null;
-  if (turn.store.deliveries.hasTaken([...deliveriesUnderWay.keys()])) return turn.nowAt;
+  if (turn.store.deliveries.hasTaken([...deliveries.underWay.keys()])) return turn.nowAt;
   const open = openWebhooks(turn);
   let nextAt: number | null = null;
   for (const webhook of webhooks) {
@@ -173,7 +173,7 @@ export const nextDeliveryAt = (turn: Turn): number | null => {
 
 /** Gives due deliveries to the shell, as many as may be in progress, and first those whose try died with its object. */
 export const takeDeliveries = (turn: Turn): void => {
-  turn.store.deliveries.giveBack([...turn.memory.deliveriesUnderWay.keys()], turn.nowAt);
+  turn.store.deliveries.giveBack([...turn.memory.deliveries.underWay.keys()], turn.nowAt);
   for (let next = nextDue(turn); next !== null; next = nextDue(turn)) take(turn, next);
 };
 
@@ -191,14 +191,14 @@ const nextDue = (turn: Turn): { webhook: Webhook; delivery: Delivery } | null =>
 const take = (turn: Turn, { webhook, delivery }: { webhook: Webhook; delivery: Delivery }): void => {
   const { id, traceparent, body } = delivery;
   turn.store.deliveries.take(id, turn.nowAt + TRY_LEASE_MS);
-  turn.memory.deliveriesUnderWay.set(id, webhook.id);
+  turn.memory.deliveries.underWay.set(id, webhook.id);
   const secrets = signingSecrets(webhook, turn.nowAt);
   turn.effects.deliveries.push({ id, webhookId: webhook.id, url: webhook.url, secrets, traceparent, body });
 };
 
 /** Stores the outcome of a try. What may be tried next is asked last, because it depends on how its endpoint does now. */
 export const settleDelivery = (turn: Turn, id: string, outcome: AttemptOutcome): void => {
-  turn.memory.deliveriesUnderWay.delete(id);
+  turn.memory.deliveries.underWay.delete(id);
   storeOutcome(turn, id, outcome);
   turn.due(nextDeliveryAt(turn));
 };
@@ -222,16 +222,16 @@ const storeOutcome = (turn: Turn, id: string, outcome: AttemptOutcome): void => 
 /** The next try of a delivery that is taken counts from its beginning. */
 const noteDuration = ({ memory, nowAt }: Turn, { webhookId, nextAttemptAt }: Delivery): void => {
   const begunAt = (nextAttemptAt ?? nowAt) - TRY_LEASE_MS;
-  if (nowAt - begunAt > SLOW_MS) memory.slowWebhooks.add(webhookId);
-  else memory.slowWebhooks.delete(webhookId);
+  if (nowAt - begunAt > SLOW_MS) memory.deliveries.slow.add(webhookId);
+  else memory.deliveries.slow.delete(webhookId);
 };
 
 /** Some of what waits for a webhook that is disabled fails. */
 const giveUp = (turn: Turn, webhook: Webhook): void => {
-  const { pendingDeliveries } = turn.memory;
+  const { pending } = turn.memory.deliveries;
   const reason = webhook.disabledReason ?? "";
   const count = turn.store.deliveries.failPending(webhook.id, reason, turn.nowAt, AT_ONCE);
-  pendingDeliveries.set(webhook.id, (pendingDeliveries.get(webhook.id) ?? 0) - count);
+  pending.set(webhook.id, (pending.get(webhook.id) ?? 0) - count);
   if (count < AT_ONCE) putWebhook(turn, { ...webhook, isGivingUp: false });
   else turn.due(turn.nowAt);
 };

@@ -27,6 +27,6 @@ export const findJob = (turn: Turn, { id, archived }: JobCommand): Result<Job, R
   if (own !== null) return ok(own);
   const ageMs = archived === undefined ? null : turn.nowAt - archived.absentAt;
   const isCurrent = ageMs !== null && ageMs >= 0 && ageMs < BROUGHT_WITHIN_MS;
-  if (archived !== undefined && isCurrent) return ok(turn.memory.lateCosts.shownOn(archived.job));
+  if (archived !== undefined && isCurrent) return ok(turn.memory.outbox.lateCosts.shownOn(archived.job));
   return err({ ...notFound("job", id), absentAt: turn.nowAt });
 };

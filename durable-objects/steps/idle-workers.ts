@@ -6,8 +6,8 @@ import type { Turn } from "../turn/turn.ts";
 import { isSilent } from "./last-sign.ts";
 
 export const announceIdle = (turn: Turn): void => {
-  const { idleWorkers, config, fleet } = turn.memory;
-  for (const [instance, { sinceAt, isTold }] of [...idleWorkers]) {
+  const { notices, config, fleet } = turn.memory;
+  for (const [instance, { sinceAt, isTold }] of [...notices.idle]) {
     if (isTold || sinceAt + config.capacity.idleMs > turn.nowAt) continue;
     const member = fleet.get(instance);
     if (member === undefined || isSilent(turn, member)) {
@@ -15,7 +15,7 @@ export const announceIdle = (turn: Turn): void => {
       continue;
     }
     const told = { sinceAt, isTold: true };
-    idleWorkers.set(instance, told);
+    notices.idle.set(instance, told);
     turn.store.idleWorkers.put(instance, told);
     const data = { worker: instance, idle_seconds: Math.floor((turn.nowAt - sinceAt) / SECOND_MS) };
     turn.announce("capacity.idle", data);

@@ -11,7 +11,7 @@ const NONE = { untilAt: 0, waits: 0 };
 
 /** How many waits there have been with the one that a line which is told now begins, or is told of again. */
 const waitsBy = ({ memory, nowAt }: Turn, provider: string): number => {
-  const { untilAt, waits } = memory.batchWork.backoffs.get(provider) ?? NONE;
+  const { untilAt, waits } = memory.batches.backoffs.get(provider) ?? NONE;
   return untilAt > nowAt ? waits : waits + 1;
 };
 
@@ -25,7 +25,7 @@ export const lineWaitMs = (turn: Turn, provider: string): number => {
 
 /** A line was told of the rate limit. */
 export const holdLines = (turn: Turn, provider: string, untilAt: number): void => {
-  const { backoffs } = turn.memory.batchWork;
+  const { backoffs } = turn.memory.batches;
   const known = backoffs.get(provider) ?? NONE;
   backoffs.set(provider, { untilAt: Math.max(known.untilAt, untilAt), waits: waitsBy(turn, provider) });
   turn.due(untilAt);
@@ -33,19 +33,19 @@ export const holdLines = (turn: Turn, provider: string, untilAt: number): void =
 
 /** A line was answered: the next wait is a short one again. */
 export const noteAnsweredLine = ({ memory }: Turn, provider: string): void => {
-  const { backoffs } = memory.batchWork;
+  const { backoffs } = memory.batches;
   const known = backoffs.get(provider);
   if (known !== undefined) backoffs.set(provider, { ...known, waits: 0 });
 };
 
 /** The ends of waits. */
 export const lineWaitEnds = ({ memory }: Turn): number[] =>
-  [...memory.batchWork.backoffs.values()].flatMap(({ untilAt }) => (untilAt === 0 ? [] : [untilAt]));
+  [...memory.batches.backoffs.values()].flatMap(({ untilAt }) => (untilAt === 0 ? [] : [untilAt]));
 
 /** Lets lines run whose provider has been waited for. */
 export const endLineWaits = ({ memory, nowAt }: Turn): void => {
-  const { backoffs } = memory.batchWork;
-  if (memory.batches.size === 0) backoffs.clear();
+  const { backoffs } = memory.batches;
+  if (memory.batches.open.size === 0) backoffs.clear();
   for (const [provider, backoff] of backoffs)
     if (backoff.untilAt <= nowAt) backoffs.set(provider, { ...backoff, untilAt: 0 });
 };

@@ -125,7 +125,7 @@ export const measured = (job: PricedAttempt, { usage }: Spent, cost: AttemptCost
 
 /** Of a line, also if its batch has ended: what was cut may be told later. */
 const changeBatch = (turn: Turn, { batch: id }: PricedAttempt, change: (batch: BatchRecord) => BatchRecord): void => {
-  const batch = id === null ? null : (turn.memory.batches.get(id) ?? turn.store.batches.find(id));
+  const batch = id === null ? null : (turn.memory.batches.open.get(id) ?? turn.store.batches.find(id));
   if (batch !== null) turn.putBatch(change(batch));
 };
 

@@ -12,11 +12,11 @@ import { lookForSilence } from "./silence.ts";
 
 export const heedSetBack = (turn: Turn): void => {
   const { memory, nowAt } = turn;
-  memory.lookedAt = Math.min(memory.lookedAt, nowAt);
-  memory.stored.readAt = Math.min(memory.stored.readAt, nowAt);
+  memory.watch.lookedAt = Math.min(memory.watch.lookedAt, nowAt);
+  memory.storage.sizes.readAt = Math.min(memory.storage.sizes.readAt, nowAt);
   memory.spending = spentThisMonth(turn.store, nowAt);
   turn.due(memory.spending.nextDayAt(nowAt));
-  for (const [instance, goneAt] of memory.socketGoneAt) memory.socketGoneAt.set(instance, Math.min(goneAt, nowAt));
+  for (const [instance, goneAt] of memory.sockets.goneAt) memory.sockets.goneAt.set(instance, Math.min(goneAt, nowAt));
   const early = [...memory.fleet.members()].filter(
     ({ lastSeenAt, worker }) => Math.max(lastSeenAt, worker.lastHeartbeatAt, worker.opening?.sinceAt ?? 0) > nowAt,
   );
@@ -35,7 +35,7 @@ export const heedSetBack = (turn: Turn): void => {
   for (const job of turn.store.jobs.allLeased()) {
     if (heardAtOf(turn, job) > nowAt) turn.record(job, heardAgain(job, nowAt));
   }
-  memory.forgetAt = Math.min(memory.forgetAt, nowAt + memory.config.presence.forgetAfterMs);
+  memory.watch.forgetAt = Math.min(memory.watch.forgetAt, nowAt + memory.config.presence.forgetAfterMs);
   lookForSilence(turn);
 };
 

@@ -11,7 +11,7 @@ export const isSilenceWanted = (turn: Turn): boolean => isWanted(turn.memory.web
 
 /** When a worker may next become offline by its silence; null if no webhook selects the event. */
 export const nextSilenceAt = (turn: Turn): number | null =>
-  isSilenceWanted(turn) && Number.isFinite(turn.memory.silenceAt) ? turn.memory.silenceAt : null;
+  isSilenceWanted(turn) && Number.isFinite(turn.memory.notices.silenceAt) ? turn.memory.notices.silenceAt : null;
 
 /** The worker is new, or back: its next silence is announced. */
 export const awaitSilence = (turn: Turn, instance: string): void => {
@@ -20,29 +20,29 @@ export const awaitSilence = (turn: Turn, instance: string): void => {
   turn.due(nextSilenceAt(turn));
 };
 
-const awaitFrom = ({ memory }: Turn, lastSeenAt: number): void => {
-  memory.silenceAt = Math.min(memory.silenceAt, offlineFromAt(lastSeenAt, memory.config.presence.offlineAfterMs));
+const awaitFrom = ({ memory: { notices, config } }: Turn, lastSeenAt: number): void => {
+  notices.silenceAt = Math.min(notices.silenceAt, offlineFromAt(lastSeenAt, config.presence.offlineAfterMs));
 };
 
 /** The worker is forgotten. */
 export const forgetSilence = (turn: Turn, instance: string): void => {
-  if (turn.memory.silentWorkers.has(instance)) noteSilence(turn, instance, false);
+  if (turn.memory.notices.silent.has(instance)) noteSilence(turn, instance, false);
 };
 
 /** Another time until a worker is offline, or the first webhook for it: the next sweep looks at all workers. */
 export const lookForSilence = (turn: Turn): void => {
-  turn.memory.silenceAt = turn.nowAt;
+  turn.memory.notices.silenceAt = turn.nowAt;
   turn.due(nextSilenceAt(turn));
 };
 
 /** Announces each worker that went offline, once until it is back. */
 export const announceSilence = (turn: Turn): void => {
   const { offlineAfterMs } = turn.memory.config.presence;
-  turn.memory.silenceAt = Number.POSITIVE_INFINITY;
+  turn.memory.notices.silenceAt = Number.POSITIVE_INFINITY;
   for (const member of turn.memory.fleet.members()) {
     const { instance, provider } = member.worker;
     const lastSeenAt = lastSignOf(turn, member);
-    const isKnown = turn.memory.silentWorkers.has(instance);
+    const isKnown = turn.memory.notices.silent.has(instance);
     const isAway = isOffline(lastSeenAt, offlineAfterMs, turn.nowAt);
     if (!isAway) awaitFrom(turn, lastSeenAt);
     if (isAway === isKnown) continue;
@@ -55,12 +55,12 @@ export const announceSilence = (turn: Turn): void => {
 };
 
 const noteSilence = (turn: Turn, instance: string, isAway: boolean): void => {
-  const { silentWorkers } = turn.memory;
+  const { silent } = turn.memory.notices;
   if (isAway) {
-    silentWorkers.add(instance);
+    silent.add(instance);
     turn.store.silentWorkers.put(instance);
   } else {
-    silentWorkers.delete(instance);
+    silent.delete(instance);
     turn.store.silentWorkers.remove(instance);
   }
 };

@@ -10,7 +10,7 @@ import type { Turn } from "../turn/turn.ts";
 export const stopBatch = (turn: Turn, batch: BatchRecord, isAtOnce: boolean): void => {
   turn.putBatch(beginCancel(batch, turn.nowAt));
   endOpenLines(turn, batch.id, { isAtOnce });
-  const left = turn.memory.batches.get(batch.id);
+  const left = turn.memory.batches.open.get(batch.id);
   if (left !== undefined && left.ending === null && left.inProgressAt !== null && isSpent(left))
     turn.putBatch(finishLines(left, "cancelled", turn.nowAt));
   turn.effects.batches.add(batch.id);
@@ -37,11 +37,11 @@ export const endOpenLines = (
 
 /** Lines that end from now on do not complete their batches. */
 export const beginCancelOfAll = (turn: Turn): void => {
-  for (const batch of [...turn.memory.batches.values()])
+  for (const batch of [...turn.memory.batches.open.values()])
     if (batch.ending === null) turn.putBatch(beginCancel(batch, turn.nowAt));
 };
 
 /** The full halt cancels all batches. */
 export const stopAllBatches = (turn: Turn): void => {
-  for (const batch of [...turn.memory.batches.values()]) if (batch.ending === null) stopBatch(turn, batch, true);
+  for (const batch of [...turn.memory.batches.open.values()]) if (batch.ending === null) stopBatch(turn, batch, true);
 };

@@ -21,9 +21,9 @@ const lookAfterMs = (turn: Turn, batch: BatchRecord): number =>
 
 /** When batches are looked at next. */
 export const nextBatchAt = (turn: Turn): number | null => {
-  const { batches, batchWork } = turn.memory;
-  const instants = [...batches.values()].flatMap((batch) => [
-    batchWork.lookedAt + lookAfterMs(turn, batch),
+  const { batches } = turn.memory;
+  const instants = [...batches.open.values()].flatMap((batch) => [
+    batches.lookedAt + lookAfterMs(turn, batch),
     nextInstantOf(batch),
   ]);
   const oldest = turn.store.batches.oldestEndAt();
@@ -36,15 +36,15 @@ export const nextBatchAt = (turn: Turn): number | null => {
 };
 
 const quietEnds = (turn: Turn): number[] => {
-  const { batches, batchWork, config } = turn.memory;
-  return batches.size === 0 ? [] : [...batchWork.otherAt.values()].map((at) => at + config.batches.quietMs);
+  const { batches, config } = turn.memory;
+  return batches.open.size === 0 ? [] : [...batches.otherAt.values()].map((at) => at + config.batches.quietMs);
 };
 
 /** Ends what is over, asks for what is missing, and opens what was held. */
 export const lookAtBatches = (turn: Turn): void => {
-  const { batches, batchWork, queue } = turn.memory;
-  batchWork.lookedAt = turn.nowAt;
-  for (const batch of [...batches.values()]) {
+  const { batches, queue } = turn.memory;
+  batches.lookedAt = turn.nowAt;
+  for (const batch of [...batches.open.values()]) {
     attend(turn, batch);
     turn.effects.batches.add(batch.id);
   }
@@ -57,10 +57,10 @@ export const lookAtBatches = (turn: Turn): void => {
 };
 
 const endQuiet = (turn: Turn): void => {
-  const { batchWork, config } = turn.memory;
-  for (const [instance, at] of batchWork.otherAt) {
+  const { batches, config } = turn.memory;
+  for (const [instance, at] of batches.otherAt) {
     if (at + config.batches.quietMs > turn.nowAt) continue;
-    batchWork.otherAt.delete(instance);
+    batches.otherAt.delete(instance);
     turn.freedWorkers.add(instance);
   }
 };

@@ -65,7 +65,7 @@ export type BatchStep = { readonly id: string; readonly fileId: string } & (
 
 /** The next step of a batch; null if it waits for its lines, or has ended. */
 export const nextStepOf = (turn: Turn, id: string): BatchStep | null => {
-  const batch = turn.memory.batches.get(id);
+  const batch = turn.memory.batches.open.get(id);
   if (batch === undefined) return null;
   const named = { id, fileId: batch.fileId };
   const answers = turn.store.lineEnds.of(id, SENT_AT_ONCE);
@@ -146,7 +146,7 @@ export const learned = (
     | { is: "refused"; faults: readonly Fault[] }
     | { is: "ready"; models: readonly Pick<BatchModel, "name" | "total">[] },
 ): void => {
-  const batch = turn.memory.batches.get(id);
+  const batch = turn.memory.batches.open.get(id);
   if (batch === undefined || batch.inProgressAt !== null) return;
   if (found.is === "refused") {
     const faults = found.faults.length > 0 ? found.faults : [wholeFault("empty_file", "the file is gone")];
@@ -206,7 +206,7 @@ export const fed = (
   { id, model, cursor }: { id: string; model: string; cursor: LineCursor | null },
   lines: readonly TakenLine[],
 ): boolean => {
-  const batch = turn.memory.batches.get(id);
+  const batch = turn.memory.batches.open.get(id);
   const known = batch?.models.find(({ name }) => name === model);
   const last = lines.at(-1);
   if (batch === undefined || known === undefined || last === undefined) return false;
@@ -276,7 +276,7 @@ export const closed = (
   files: Readonly<Record<BatchFileKind, WrittenFile>>,
   expiresAt: number,
 ): void => {
-  const batch = turn.memory.batches.get(id);
+  const batch = turn.memory.batches.open.get(id);
   if (batch === undefined || batch.ending === null) return;
   for (const form of FORMS) {
     const known = turn.store.files.find(batchFileId(id, form));

@@ -39,7 +39,7 @@ export const announceWanted = (turn: Turn): void => {
   }
   // These wait no longer.
   for (const key of notices.keys()) turn.store.capacityNotices.remove(key);
-  turn.memory.wantedAt = nextAt;
+  turn.memory.notices.wantedAt = nextAt;
 };
 
 const tell = (turn: Turn, group: Group, oldest: Job, reason: CapacityReason): void => {

@@ -72,11 +72,11 @@ const TIMETABLE: readonly Row[] = [
   },
   {
     what: "jobs that stay open move from the journal to the tables",
-    dueAt: ({ store, memory }) => store.jobs.nextMoveAt(memory.drainedSeq),
+    dueAt: ({ store, memory }) => store.jobs.nextMoveAt(memory.outbox.drainedSeq),
     run: (turn) => {
       const { store, memory, nowAt } = turn;
-      if (!store.jobs.settle(memory.drainedSeq, nowAt)) return;
-      store.outbox.removeUpTo(memory.drainedSeq);
+      if (!store.jobs.settle(memory.outbox.drainedSeq, nowAt)) return;
+      store.outbox.removeUpTo(memory.outbox.drainedSeq);
       if (store.jobs.unshelve(store.outbox.goneSeq(), nowAt)) turn.due(nowAt);
     },
   },
@@ -132,11 +132,11 @@ const TIMETABLE: readonly Row[] = [
   },
   {
     what: "front-door jobs leave a worker whose socket is gone",
-    dueAt: (turn) => earliest([...turn.memory.socketGoneAt.values()].map((at) => at + SOCKET_GRACE_MS)),
+    dueAt: (turn) => earliest([...turn.memory.sockets.goneAt.values()].map((at) => at + SOCKET_GRACE_MS)),
     run: (turn) => {
-      for (const [instance, at] of turn.memory.socketGoneAt) {
+      for (const [instance, at] of turn.memory.sockets.goneAt) {
         if (at + SOCKET_GRACE_MS > turn.nowAt) continue;
-        turn.memory.socketGoneAt.delete(instance);
+        turn.memory.sockets.goneAt.delete(instance);
         const member = turn.memory.fleet.get(instance);
         if (member !== undefined && isCutOff(member)) loseWaitedFor(turn, instance);
       }
@@ -149,8 +149,7 @@ const TIMETABLE: readonly Row[] = [
   },
   {
     what: "jobs that have waited long enough go to a fallback of the coordinator",
-    dueAt: ({ memory: { queue, edgeLookAt } }) =>
-      queue.count === 0 || !Number.isFinite(edgeLookAt) ? null : edgeLookAt,
+    dueAt: ({ memory: { queue, edge } }) => (queue.count === 0 || !Number.isFinite(edge.lookAt) ? null : edge.lookAt),
     run: lookForFallbacks,
   },
   {

@@ -38,7 +38,7 @@ interface LineTurn {
 }
 
 export const noteEndOfLine = (turn: LineTurn, job: Job, result: Json): void => {
-  const batch = turn.memory.batches.get(job.batch ?? "");
+  const batch = turn.memory.batches.open.get(job.batch ?? "");
   if (batch === undefined || job.batchPlace === null) return;
   turn.store.lineEnds.put(batch.id, answerOf(job, job.batchPlace.line, result));
   turn.effects.batches.add(batch.id);

@@ -21,7 +21,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "costs of jobs that have left, told since",
-    holds: ["memory.lateCosts", "durable-objects/turn/late-costs.ts#told"],
+    holds: ["memory.outbox.lateCosts", "durable-objects/turn/late-costs.ts#told"],
     grownBy: "worker",
     countedBy: "durable-objects/turn/late-costs.ts",
     bound: MAX_LATE_COSTS,

@@ -4,10 +4,11 @@ import type { Worker } from "../../domain/fleet/worker.ts";
 import { isLeased, type Job } from "../../domain/job/job.ts";
 import { isWanted } from "../../domain/webhook.ts";
 import type { Store } from "../store/open.ts";
+import { countLeasedLine } from "./batch-memory.ts";
 import type { Effects } from "./effects.ts";
 import { noteFlows } from "./flow-turns.ts";
 import { forgetIdle, noteIdle } from "./idleness.ts";
-import { countLeasedLine, type Memory } from "./memory.ts";
+import type { Memory } from "./memory.ts";
 
 /** Another job is the first of its group. */
 const NEXT_LOOK_MS = 1_000;
@@ -29,34 +30,34 @@ interface PlacingTurn {
 const countLeased = (turn: PlacingTurn, before: Job | null, after: Job): void => {
   const [wasHeld, isHeld] = [before !== null && isLeased(before), isLeased(after)];
   if (wasHeld && isHeld && before?.assignedWorker === after.assignedWorker) return;
-  const { batchWork, config } = turn.memory;
+  const { batches, config } = turn.memory;
   for (const [job, change] of [
     [wasHeld ? before : null, -1],
     [isHeld ? after : null, 1],
   ] as const) {
     if (job === null || job.assignedWorker === null) continue;
-    countLeasedLine(batchWork, job, change);
+    countLeasedLine(batches, job, change);
     if (job.batch !== null || config.batches.quietMs === 0) continue;
-    batchWork.otherAt.set(job.assignedWorker, turn.nowAt);
+    batches.otherAt.set(job.assignedWorker, turn.nowAt);
     turn.due(turn.nowAt + config.batches.quietMs);
   }
 };
 
 /** A job waits, or is the first of its group now: a fallback of the coordinator may take it after its time. */
 const lookForFallback = (turn: PlacingTurn, afterMs: number): void => {
-  const { config, edgeLookAt } = turn.memory;
+  const { config, edge } = turn.memory;
   if (config.edgeAfterMs.size === 0) return;
-  turn.memory.edgeLookAt = Math.min(edgeLookAt, turn.nowAt + afterMs);
-  turn.due(turn.memory.edgeLookAt);
+  edge.lookAt = Math.min(edge.lookAt, turn.nowAt + afterMs);
+  turn.due(edge.lookAt);
 };
 
 /** Webhooks may have to be told that the group waits for capacity; what they were told of an earlier wait is over. */
 const noteWaiting = (turn: PlacingTurn, group: string, hasWaited: boolean): void => {
-  const { webhooks, config } = turn.memory;
+  const { webhooks, notices, config } = turn.memory;
   if (!isWanted(webhooks, "capacity.wanted")) return;
   if (!hasWaited) turn.store.capacityNotices.remove(group);
-  turn.memory.wantedAt = Math.min(turn.memory.wantedAt, turn.nowAt + config.capacity.afterMs);
-  turn.due(turn.memory.wantedAt);
+  notices.wantedAt = Math.min(notices.wantedAt, turn.nowAt + config.capacity.afterMs);
+  turn.due(notices.wantedAt);
 };
 
 /** A worker has room again; if the provider was at its limit, all of its workers may get jobs. */

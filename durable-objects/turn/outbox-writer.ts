@@ -44,8 +44,8 @@ export class OutboxWriter {
   open(at: number): number {
     const last = this.#rows.at(-1);
     if (last !== undefined && last.chars < ROW_ROOM.chars && last.recordChars < ROW_ROOM.recordChars) return last.seq;
-    const seq = this.#memory.nextSeq;
-    this.#memory.nextSeq += 1;
+    const seq = this.#memory.outbox.nextSeq;
+    this.#memory.outbox.nextSeq += 1;
     this.#rows.push({ seq, at, entries: { events: [], attempts: [], audit: [], runs: [] }, chars: 0, recordChars: 0 });
     return seq;
   }

@@ -272,7 +272,7 @@ export class Turn {
   /** Of a job that has left. */
   recordLateCost(cost: Correction): void {
     this.#outbox.addLateCost({ ...cost, toldAt: this.nowAt });
-    this.memory.lateCosts.note(cost);
+    this.memory.outbox.lateCosts.note(cost);
   }
 
   recordRun(run: ScheduleRun): void {
@@ -287,8 +287,8 @@ export class Turn {
   /** The only writer of batches. */
   putBatch(batch: BatchRecord): void {
     this.store.batches.put(batch);
-    if (isEnded(batch)) this.memory.batches.delete(batch.id);
-    else this.memory.batches.set(batch.id, batch);
+    if (isEnded(batch)) this.memory.batches.open.delete(batch.id);
+    else this.memory.batches.open.set(batch.id, batch);
   }
 
   /** What is about no job. */

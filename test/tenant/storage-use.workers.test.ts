@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { nextStorageNoteAt, noteStorage, storageState } from "../../durable-objects/placing/storage-use.ts";
-import type { StorageBounds } from "../../durable-objects/turn/memory.ts";
+import type { StorageBounds } from "../../durable-objects/turn/storage-memory.ts";
 import type { Turn } from "../../durable-objects/turn/turn.ts";
 import { bareTurns } from "../support/workerd/bare-turns.ts";
 import { alarm, type Body, newWorld, ROOT_KEY, request, type World } from "../support/workerd/client.ts";
@@ -52,7 +52,7 @@ describe("the object's own database, and the history's", () => {
       expect(nextStorageNoteAt(turn)).toBe(turn.nowAt);
       noteStorage(turn);
       expect(nextStorageNoteAt(turn)).toBeNull();
-      expect(turn.memory.fillingPlaces).toEqual(["live"]);
+      expect(turn.memory.storage.filling).toEqual(["live"]);
       expect(storageState(turn).storage_warnings).toEqual([expect.stringContaining("live state takes")]);
     });
   });
@@ -61,9 +61,9 @@ describe("the object's own database, and the history's", () => {
     await inTenant("fills-history", { historyBytes: 10 * GB }, (begin) => {
       const at = (databaseBytes: number | null) => {
         const turn = begin();
-        turn.memory.stored.databaseBytes = databaseBytes;
+        turn.memory.storage.sizes.databaseBytes = databaseBytes;
         noteStorage(turn);
-        return [turn.memory.fillingPlaces, turn.effects.log.map(({ event }) => event)];
+        return [turn.memory.storage.filling, turn.effects.log.map(({ event }) => event)];
       };
       expect(at(null)).toEqual([[], []]);
       expect(at(6.9 * GB)).toEqual([[], []]);

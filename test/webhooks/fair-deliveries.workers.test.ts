@@ -88,7 +88,7 @@ test("an endpoint that fails by not answering leaves a place for one that failed
     for (let nth = 0; nth < 9; nth += 1) store.deliveries.put(due("hangs", `hangs-${nth}`, nth));
     reload(NOW);
     const turn = turnAt(NOW);
-    turn.memory.slowWebhooks.add("hangs");
+    turn.memory.deliveries.slow.add("hangs");
     takeDeliveries(turn);
     store.deliveries.put(due("once", "once-1", NOW));
     takeDeliveries(turn);
@@ -107,15 +107,15 @@ test("an endpoint that takes long to answer leaves places for quicker ones, and 
       reload(NOW);
       takeDeliveries(turnAt(NOW));
       const late = turnAt(NOW + 8_000);
-      for (const id of [...late.memory.deliveriesUnderWay.keys()]) settleDelivery(late, id, OK);
+      for (const id of [...late.memory.deliveries.underWay.keys()]) settleDelivery(late, id, OK);
       takeDeliveries(late);
       const slow = late.effects.deliveries.length;
       for (const one of others) store.deliveries.put(due(one.id, `${one.id}-1`, NOW));
       const then = turnAt(NOW + 8_001);
       takeDeliveries(then);
       const quick = then.effects.deliveries.length;
-      for (const id of [...then.memory.deliveriesUnderWay.keys()]) settleDelivery(then, id, OK);
-      return { slow, quick, isSlow: then.memory.slowWebhooks.has("slow") };
+      for (const id of [...then.memory.deliveries.underWay.keys()]) settleDelivery(then, id, OK);
+      return { slow, quick, isSlow: then.memory.deliveries.slow.has("slow") };
     });
   expect(await placesOfSlow("slow beside quick", [webhook("quick")])).toEqual({ slow: 3, quick: 1, isSlow: false });
   expect(await placesOfSlow("slow alone", [])).toEqual({ slow: 4, quick: 0, isSlow: false });

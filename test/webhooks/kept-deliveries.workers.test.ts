@@ -125,7 +125,7 @@ test("a webhook that is disabled has nothing waiting: enabled again, all of its 
     takeDeliveries(turn);
     settleDelivery(turn, "a", answered(410));
     return {
-      counted: turn.memory.pendingDeliveries.get("w") ?? 0,
+      counted: turn.memory.deliveries.pending.get("w") ?? 0,
       inStore: turn.store.deliveries.count("w", "pending"),
     };
   });
@@ -136,7 +136,7 @@ test("what waits for an endpoint that answers 410 is given up some at a time, an
   const many = Array.from({ length: 600 }, (_, at) => waiting(`a${String(at).padStart(3, "0")}`));
   const seen = await inTurn(many, (turn) => {
     const left = () => [
-      turn.memory.pendingDeliveries.get("w"),
+      turn.memory.deliveries.pending.get("w"),
       turn.store.deliveries.count("w", "pending"),
       nextGiveUpAt(turn),
     ];
@@ -165,7 +165,7 @@ test("a delivery that is under way is not dropped for a newer one, and its outco
       settleDelivery(turn, "a", answered(200));
       settleDelivery(turn, "b", answered(200));
       const statusOf = (id: string) => turn.store.deliveries.find(id)?.status;
-      const counted = turn.memory.pendingDeliveries.get("w");
+      const counted = turn.memory.deliveries.pending.get("w");
       return {
         taken,
         a: statusOf("a"),
@@ -185,7 +185,7 @@ test("a delivery whose try died with its object is due when the next one wakes; 
     takeDeliveries(turn);
     const before = turn.effects.deliveries.map(({ id }) => id);
     const wakesForTried = (nextDeliveryAt(turn) ?? 0) <= NOW;
-    turn.memory.deliveriesUnderWay.delete("b");
+    turn.memory.deliveries.underWay.delete("b");
     const wakesForDead = (nextDeliveryAt(turn) ?? 0) <= NOW;
     takeDeliveries(turn);
     return {

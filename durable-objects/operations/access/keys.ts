@@ -82,7 +82,7 @@ const MAX_KEYS_A_PERSON = 500;
 
 /** The limits of a revoked key hold for its batches that are under way. */
 const refuseTooMany = ({ store, memory }: Turn, limit = MAX_KEYS): Result<null, Refusal> => {
-  const inUse = [...memory.batches.values()].map(({ keyId }) => keyId);
+  const inUse = [...memory.batches.open.values()].map(({ keyId }) => keyId);
   return store.keys.hasRoom(limit, MAX_KEY_CHARS, inUse)
     ? ok(null)
     : err({ code: "too_many_keys", limit: MAX_KEYS, limitChars: MAX_KEY_CHARS });
@@ -144,7 +144,7 @@ export const patchKey = (
 /** What the key's limits held may go on. Nothing else waits for them, and all that waits costs too much to look at. */
 const openBatchesOf = (turn: Turn, { id: keyId }: KeyRecord): void => {
   const { batches, queue } = turn.memory;
-  const own = new Set([...batches.values()].filter((batch) => batch.keyId === keyId).map(({ id }) => id));
+  const own = new Set([...batches.open.values()].filter((batch) => batch.keyId === keyId).map(({ id }) => id));
   for (const id of own) turn.effects.batches.add(id);
   if (own.size === 0) return;
   for (const { key, requirements } of queue.groups.values())

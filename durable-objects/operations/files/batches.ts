@@ -55,7 +55,7 @@ export const create = (
   if (!backlog.ok) return backlog;
   const limited = refuseOverUse(turn, []);
   if (!limited.ok) return limited;
-  if (turn.memory.batches.size >= MAX_OPEN_BATCHES) return err(tooMany(MAX_OPEN_BATCHES, false));
+  if (turn.memory.batches.open.size >= MAX_OPEN_BATCHES) return err(tooMany(MAX_OPEN_BATCHES, false));
   if (turn.store.batches.total() >= MAX_BATCHES) return err(tooMany(MAX_BATCHES, true));
   const batch = createBatch({ ...asked, keyId: turn.caller.keyId }, windowMs, turn.nowAt);
   const keptUntil = Math.max(file.expiresAt, batch.expiresAt + AFTER_WINDOW_MS);
@@ -70,7 +70,7 @@ export const create = (
 const ownerOf = ({ caller }: Turn): string | null => (caller.role === "client" ? caller.keyId : null);
 
 const find = (turn: Turn, id: string): Result<BatchRecord, Refusal> => {
-  const batch = turn.memory.batches.get(id) ?? turn.store.batches.find(id);
+  const batch = turn.memory.batches.open.get(id) ?? turn.store.batches.find(id);
   const owner = ownerOf(turn);
   return batch === null || (owner !== null && batch.keyId !== owner) ? err(notFound("batch", id)) : ok(batch);
 };
@@ -171,13 +171,13 @@ const reasonOf = (turn: Turn, batch: BatchRecord): string | null => {
 
 /** Lines that were tried are in no group until they are tried again. */
 const providersOfLines = (turn: Turn): string | null => {
-  const waits = [...turn.memory.batchWork.backoffs].filter(([, { untilAt }]) => untilAt > turn.nowAt);
+  const waits = [...turn.memory.batches.backoffs].filter(([, { untilAt }]) => untilAt > turn.nowAt);
   return waits.length === 0 ? null : waits.map(([provider, { untilAt }]) => backsOff(provider, untilAt)).join("; ");
 };
 
 const tell = (turn: Turn, batch: BatchRecord): BatchFacts => {
   const isOver = isEnded(batch) || batch.ending !== null;
-  const running = isOver ? 0 : (turn.memory.batchWork.ofBatch.get(batch.id) ?? 0);
+  const running = isOver ? 0 : (turn.memory.batches.ofBatch.get(batch.id) ?? 0);
   const waiting = isOver ? 0 : openLines(batch) + unfedLines(batch) - running;
   const pace = isEnded(batch) ? 0 : linesPerMinute(batch, turn.nowAt);
   const left = waiting + running;

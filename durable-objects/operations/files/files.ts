@@ -220,7 +220,7 @@ export const listFilesAfter = (
 export const deleteFile = (turn: Turn, { id }: { id: string }): Result<null, Refusal> => {
   const found = findVisible(turn, id);
   if (!found.ok) return found;
-  const user = [...turn.memory.batches.values()].find(({ fileId }) => fileId === id);
+  const user = [...turn.memory.batches.open.values()].find(({ fileId }) => fileId === id);
   if (user !== undefined) return err({ code: "file_in_use", id, batch: user.id });
   drop(turn, found.value);
   return ok(null);

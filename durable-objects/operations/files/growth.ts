@@ -23,7 +23,7 @@ export const GROWTH: readonly GrowthRow[] = [
   {
     what: "batches that have not ended",
     holds: [
-      ...["memory.batches", "memory.batchWork.ofBatch", "table batches"],
+      ...["memory.batches.open", "memory.batches.ofBatch", "table batches"],
       "durable-objects/effects/batch-carrier.ts#running",
     ],
     grownBy: "key",

@@ -51,7 +51,7 @@ export const arrangeEdge = (turn: Turn): void => {
     if (kept.has(instance)) continue;
     if (config.providers.get(provider)?.edge == null) {
       stopWork(turn, instance);
-      turn.memory.edgeAskAt.delete(provider);
+      turn.memory.edge.askAt.delete(provider);
     }
     if (member.load === 0) forget(turn, member);
     else turn.putWorker({ ...member.worker, concurrency: 0 });
@@ -150,17 +150,17 @@ export const askEdge = (turn: Turn, provider: string): void => {
 };
 
 const askAgainAt = (turn: Turn, provider: string, at: number): void => {
-  turn.memory.edgeAskAt.set(provider, at);
+  turn.memory.edge.askAt.set(provider, at);
   turn.due(at);
 };
 
 /** The answer of one of its workers, which holds for all. */
 export const learnEdge = (turn: Turn, instance: string, { apis, unavailable }: EdgeState): void => {
-  const { config, edgeAskAt, fleet } = turn.memory;
+  const { config, fleet } = turn.memory;
   const provider = fleet.get(instance)?.worker.provider ?? "";
   const edge = config.providers.get(provider)?.edge ?? null;
   if (edge === null) return;
-  edgeAskAt.delete(provider);
+  turn.memory.edge.askAt.delete(provider);
   const words = modelsOf(turn, provider, edge).length === 0 ? noModels(provider) : unavailable;
   if (unavailable !== null) askAgainAt(turn, provider, turn.nowAt + TRY_AGAIN_MS);
   for (const { worker } of edgeMembersOf(turn, provider)) {
@@ -188,8 +188,8 @@ const edgeMembersOf = (turn: Turn, provider: string): Member[] =>
   edgeMembers(turn).filter(({ worker }) => worker.provider === provider);
 
 /** When a provider is asked again; null if none is to be. */
-export const nextEdgeAskAt = (turn: Turn): number | null => earliest([...turn.memory.edgeAskAt.values()]);
+export const nextEdgeAskAt = (turn: Turn): number | null => earliest([...turn.memory.edge.askAt.values()]);
 
 export const askEdgesAgain = (turn: Turn): void => {
-  for (const [provider, at] of turn.memory.edgeAskAt) if (at <= turn.nowAt) askEdge(turn, provider);
+  for (const [provider, at] of turn.memory.edge.askAt) if (at <= turn.nowAt) askEdge(turn, provider);
 };

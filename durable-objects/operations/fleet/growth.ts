@@ -11,9 +11,9 @@ const MODELS_TEST = "test/models/model-tasks.workers.test.ts";
 
 /** Memory with at most an entry for each worker. */
 const OF_WORKERS = [
-  ...["memory.unstoredWorkers", "memory.haltConfirmed", "memory.openingSockets", "memory.socketGoneAt"],
-  ...["memory.silentWorkers", "memory.idleWorkers", "memory.batchWork.ofWorker", "memory.batchWork.otherAt"],
-  "memory.batchWork.backoffs",
+  ...["memory.unstoredWorkers", "memory.haltConfirmed", "memory.sockets.opening", "memory.sockets.goneAt"],
+  ...["memory.notices.silent", "memory.notices.idle", "memory.batches.ofWorker", "memory.batches.otherAt"],
+  "memory.batches.backoffs",
   "durable-objects/waits/claim-waits.ts#counts",
 ];
 

@@ -154,8 +154,8 @@ const hear = (turn: Turn, request: Presence): Member => {
   if (wasOffline) turn.log("info", known === undefined ? "worker.registered" : "worker.returned", { worker: instance });
   storeWhatIsNew(turn, request, known, isConnected);
   if (known === undefined) {
-    turn.memory.forgetAt = Math.min(turn.memory.forgetAt, turn.nowAt + config.presence.forgetAfterMs);
-    turn.due(turn.memory.forgetAt);
+    turn.memory.watch.forgetAt = Math.min(turn.memory.watch.forgetAt, turn.nowAt + config.presence.forgetAfterMs);
+    turn.due(turn.memory.watch.forgetAt);
   }
   const member = fleet.get(instance);
   if (member === undefined) throw new Error(`worker ${instance} was not registered`);
@@ -269,6 +269,6 @@ export const lockOut = (turn: Turn, keyId: string): void => {
 };
 
 const noteGone = (turn: Turn, instance: string): void => {
-  turn.memory.socketGoneAt.set(instance, turn.nowAt);
+  turn.memory.sockets.goneAt.set(instance, turn.nowAt);
   turn.due(turn.nowAt + SOCKET_GRACE_MS);
 };

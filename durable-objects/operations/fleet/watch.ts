@@ -19,16 +19,16 @@ const silentButConnected = (turn: Turn): readonly number[] => {
 
 /** When to check next whether a waiting job can go to a worker that pings again, that failed it before, or to echo. */
 export const nextLookAt = (turn: Turn): number | null => {
-  const { queue, killswitch, config, lookedAt } = turn.memory;
+  const { queue, killswitch, config, watch } = turn.memory;
   if (queue.count === 0 || killswitch.level > 0) return null;
   if (queue.avoiding.size === 0 && silentButConnected(turn).length === 0 && !mayEchoBeFreed(turn)) return null;
-  return lookedAt + Math.max(LOOK_EVERY_AT_LEAST_MS, config.presence.heartbeatIntervalMs);
+  return watch.lookedAt + Math.max(LOOK_EVERY_AT_LEAST_MS, config.presence.heartbeatIntervalMs);
 };
 
 /** Notices pings, and reopens the jobs that waited for another worker than those that failed them. */
 export const lookAgain = (turn: Turn): void => {
   const { fleet, config } = turn.memory;
-  turn.memory.lookedAt = turn.nowAt;
+  turn.memory.watch.lookedAt = turn.nowAt;
   turn.reopenAvoiding();
   for (const slot of silentButConnected(turn)) {
     const member = fleet.at(slot);
@@ -42,7 +42,8 @@ export const lookAgain = (turn: Turn): void => {
 
 /** The earliest time at which a worker is to be forgotten. */
 export const nextForgetAt = (turn: Turn): number | null => {
-  const { fleet, forgetAt } = turn.memory;
+  const { fleet, watch } = turn.memory;
+  const { forgetAt } = watch;
   return fleet.size === 0 || !Number.isFinite(forgetAt) ? null : forgetAt;
 };
 
@@ -52,7 +53,7 @@ export const forgetAbsent = (turn: Turn): void => {
   const forgottenAt = (member: Member): number => lastSignOf(turn, member) + config.presence.forgetAfterMs;
   const absent = [...fleet.members()].filter((member) => forgottenAt(member) <= turn.nowAt && isSilent(turn, member));
   for (const member of absent.slice(0, FORGOTTEN_A_SWEEP)) forget(turn, member);
-  turn.memory.forgetAt = [...fleet.members()].reduce(
+  turn.memory.watch.forgetAt = [...fleet.members()].reduce(
     (earliest, member) => Math.min(earliest, Math.max(forgottenAt(member), turn.nowAt)),
     Number.POSITIVE_INFINITY,
   );

@@ -271,7 +271,7 @@ const tenantMetrics = (turn: Turn): Metric[] => {
       storageShares(turn).map(({ place, share }) => [{ place }, share] as const),
     ),
     highest("signalbox_archive_failing", "Whether the archive takes no jobs, so that old ones stay in history.", [
-      [{}, turn.memory.isArchiveFailing ? 1 : 0],
+      [{}, turn.memory.storage.isArchiveFailing ? 1 : 0],
     ]),
     counter(
       "signalbox_rows_written_total",

@@ -30,14 +30,14 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "a full storage takes new jobs",
     "durable-objects/placing/room.ts",
-    "sizesOf(turn).bytes <= turn.memory.bounds.liveBytes",
-    "sizesOf(turn).bytes <= 2 * turn.memory.bounds.liveBytes",
+    "sizesOf(turn).bytes <= turn.memory.storage.bounds.liveBytes",
+    "sizesOf(turn).bytes <= 2 * turn.memory.storage.bounds.liveBytes",
   ),
   mutant(
     "a storage that had room once has it for ever",
     "durable-objects/placing/room.ts",
-    "if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {",
-    "if (stored.bytes === 0) {",
+    "if (turn.nowAt - sizes.readAt >= SIZE_READ_EVERY_MS) {",
+    "if (sizes.bytes === 0) {",
   ),
   mutant(
     "a frame of any length is read",

@@ -90,7 +90,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   mutant(
     "a socket that opens counts only once it is accepted",
     "durable-objects/calls/turn-runner.ts",
-    "(memory.openingSockets.has(instance) ? nowAt : null)",
+    "(memory.sockets.opening.has(instance) ? nowAt : null)",
     "null",
   ),
   mutant(

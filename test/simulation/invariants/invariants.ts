@@ -183,7 +183,7 @@ const dueMeansAlarm: Check = (_before, now, { shell }) => {
   }
   for (const { nextRunAt } of now.schedules) note(nextRunAt);
   note(now.budgetEndsAt);
-  const hasRoom = shell.memory !== null && shell.memory.deliveriesUnderWay.size < ALWAYS_ALLOWED_UNDER_WAY;
+  const hasRoom = shell.memory !== null && shell.memory.deliveries.underWay.size < ALWAYS_ALLOWED_UNDER_WAY;
   const seenAt = Math.max(now.nowAt, shell.clock.setBackFromAt);
   const roomAt = hasRoom ? Number.NEGATIVE_INFINITY : seenAt + ROOM_WITHIN_MS;
   if (now.killswitch.level < FULL_HALT)

@@ -135,7 +135,8 @@ const loadsEqual = ({ fleet }: Memory, now: Snapshot): string | null => {
 
 const settingsEqual = (memory: Memory, now: Snapshot): string | null => {
   if (memory.killswitch.level !== now.killswitch.level) return "memory has another level of the killswitch";
-  if (memory.drainedSeq !== now.drainedSeq) return `memory has history at ${memory.drainedSeq}, not ${now.drainedSeq}`;
+  if (memory.outbox.drainedSeq !== now.drainedSeq)
+    return `memory has history at ${memory.outbox.drainedSeq}, not ${now.drainedSeq}`;
   const isKnown = [...now.backoffs].every(([provider, untilAt]) => memory.backoffs.get(provider) === untilAt);
   return isKnown && memory.backoffs.size === now.backoffs.size
     ? null
@@ -189,9 +190,9 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
       quietUntil: () => null,
       // A reload forgets it, and the alarm that was armed for its end looks at all batches.
       backsOffUntil: (provider) =>
-        memory.batchWork.lookedAt === 0 ? now.alarmAt : memory.batchWork.backoffs.get(provider)?.untilAt || null,
+        memory.batches.lookedAt === 0 ? now.alarmAt : memory.batches.backoffs.get(provider)?.untilAt || null,
       // What its workers give back ends with it.
-      holds: (id) => (memory.batches.get(id)?.status === "cancelling" ? "its batch was cancelled" : null),
+      holds: (id) => (memory.batches.open.get(id)?.status === "cancelling" ? "its batch was cancelled" : null),
     },
   };
   const asked = new Set<string>();
@@ -215,10 +216,10 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
 const LOOK_EVERY_AT_LEAST_MS = 1_000;
 
 /** The alarm comes for the jobs that some worker failed, or is overdue. */
-const isLookedAtSoon = ({ config, lookedAt }: Memory, { alarmAt, nowAt }: Snapshot, { shell }: World): boolean => {
+const isLookedAtSoon = ({ config, watch }: Memory, { alarmAt, nowAt }: Snapshot, { shell }: World): boolean => {
   const everyMs = Math.max(LOOK_EVERY_AT_LEAST_MS, config.presence.heartbeatIntervalMs);
   const latestAt = Math.max(
-    lookedAt + everyMs,
+    watch.lookedAt + everyMs,
     nowAt,
     shell.clock.setBackFromAt,
     shell.brokenAt + FAILED_SWEEP_RETRY_MS,

@@ -2,7 +2,8 @@
 
 import { openStore, type Store } from "../../../durable-objects/store/open.ts";
 import type { Sql, SqlValue } from "../../../durable-objects/store/sql.ts";
-import { countLeasedLine, type Memory } from "../../../durable-objects/turn/memory.ts";
+import { countLeasedLine } from "../../../durable-objects/turn/batch-memory.ts";
+import type { Memory } from "../../../durable-objects/turn/memory.ts";
 import type { Disk } from "../platform/disk.ts";
 import type { World } from "../world.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -15,8 +16,8 @@ const sqlOf = (disk: Disk): Sql => ({
 const sorted = (counts: Iterable<readonly [string, number]>): (readonly [string, number])[] =>
   [...counts].filter(([, count]) => count > 0).sort();
 
-const linesOf = ({ jobs }: Store, memory: Memory) => {
-  const work = { ...memory.batchWork, ofBatch: new Map<string, number>(), ofWorker: new Map<string, number>() };
+const linesOf = ({ jobs }: Store) => {
+  const work = { ofBatch: new Map<string, number>(), ofWorker: new Map<string, number>() };
   for (const job of jobs.allLeased()) countLeasedLine(work, job, 1);
   return work;
 };
@@ -29,7 +30,7 @@ const ofStore = (store: Store, memory: Memory): Record<string, unknown> => {
     "open streams": jobs.openStreamCount(),
     "held bodies": jobs.heldBodies().sort(),
     "when a job is due": jobs.nextDueAt(),
-    "when a job moves": jobs.nextMoveAt(memory.drainedSeq),
+    "when a job moves": jobs.nextMoveAt(memory.outbox.drainedSeq),
     "jobs that are waited for": jobs
       .openOfFrontDoor()
       .map(({ id }) => id)
@@ -41,12 +42,12 @@ const ofStore = (store: Store, memory: Memory): Record<string, unknown> => {
   };
 };
 
-const ofMemory = ({ openStreams, batchWork, pendingDeliveries, batches }: Memory): Record<string, unknown> => ({
+const ofMemory = ({ openStreams, deliveries, batches }: Memory): Record<string, unknown> => ({
   "open streams": openStreams,
-  "pending deliveries": sorted(pendingDeliveries),
-  ...(batches.size === 0
+  "pending deliveries": sorted(deliveries.pending),
+  ...(batches.open.size === 0
     ? {}
-    : { "a batch's lines": sorted(batchWork.ofBatch), "a worker's lines": sorted(batchWork.ofWorker) }),
+    : { "a batch's lines": sorted(batches.ofBatch), "a worker's lines": sorted(batches.ofWorker) }),
 });
 
 export const wakingKnowsTheSame = (_before: Snapshot, now: Snapshot, { shell }: World): string | null => {

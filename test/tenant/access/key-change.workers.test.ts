@@ -35,7 +35,7 @@ test("new limits of a key look at what waits of its batches alone, another name 
       ["own", "limited"],
       ["foreign", "other"],
     ] as const)
-      memory().batches.set(id, { id, keyId } as BatchRecord);
+      memory().batches.open.set(id, { id, keyId } as BatchRecord);
     for (const key of [own, waiting("m", "foreign"), waiting("m", null), waiting("n", null)])
       memory().queue.load(key, 1);
     const opened = (change: { name: string | null; limits: null | undefined }) => {
