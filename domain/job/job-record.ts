@@ -55,6 +55,9 @@ const isEmpty = (value: object): boolean => {
   return true;
 };
 
+/** The usual lists and objects are empty. Elsewhere an empty one, such as a progress of `{}`, says something. */
+const isUsuallyEmpty = (usual: unknown): boolean => typeof usual === "object" && usual !== null;
+
 /** Told apart from the other fields. */
 const APART = [...INSTANTS, "groupKey"] as const;
 const BESIDE_COLUMNS: ReadonlySet<keyof Job> = new Set([...APART, ...Object.values(FIELD_OF_COLUMN)]);
@@ -68,9 +71,11 @@ const toldOf = (job: Job, leftOut: ReadonlySet<keyof Job>): Told => {
   let name: keyof Job;
   for (name in job) {
     const value = job[name];
-    // Most are null. The usual lists and objects are empty.
-    if (value === null || leftOut.has(name) || value === USUAL_VALUES[name]) continue;
-    if (typeof value !== "object" || !isEmpty(value)) told[name] = value;
+    // Most are null.
+    if (value === null || leftOut.has(name)) continue;
+    const usual = USUAL_VALUES[name];
+    if (value === usual || (isUsuallyEmpty(usual) && isEmpty(value as object))) continue;
+    told[name] = value;
   }
   // What it was charged is given back or corrected before it ends.
   if (job.finishedAt !== null) told.share = undefined;

@@ -27,6 +27,7 @@ const JOBS: Readonly<Record<string, Job>> = {
   delayed: delayedJob(),
   assigned: assignedJob(),
   running: runningJob(),
+  "running, with an empty progress": { ...runningJob(), progress: {} },
   completed: completedJob(),
   failed: failedJob(),
   "in a group that its requirements no longer give": { ...pendingJob(), groupKey: "an older key" },
