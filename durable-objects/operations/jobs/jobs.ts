@@ -31,6 +31,7 @@ import { countRequest, mayUseEdge, refuseModel, refuseOverLimits, refuseOverUse 
 import { isSilent } from "../../steps/last-sign.ts";
 import { refuseOverBudget } from "../../steps/reached-budgets.ts";
 import { allowReading } from "../../steps/reading.ts";
+import { countAttempt } from "../../turn/counting.ts";
 import { staleAtOf } from "../../turn/deadline.ts";
 import type { Turn } from "../../turn/turn.ts";
 
@@ -208,6 +209,8 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   const grouped = refuseGroupOf(turn, decided.value.job);
   if (!grouped.ok) return grouped;
   turn.sendHalt(job, "retried");
+  if (job.status === "running")
+    countAttempt(turn.memory, job, { outcome: "failed", errorCode: "worker_lost" }, turn.nowAt);
   const retried = recordCommand(turn, command, job, decided.value);
   reserveAgain(turn, job);
   countRequest(turn, asked.length > 0, asked);

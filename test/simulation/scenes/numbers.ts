@@ -134,6 +134,20 @@ export const SCENES_OF_NUMBERS: readonly Shown[] = [
     },
   },
   {
+    what: "an attempt that an operator takes from a lost worker counts as failed, and one that had not started does not",
+    shown: async (scene) => {
+      await configure(scene, { jobs: { reap_stale_after_seconds: null, accept_within_seconds: 900 } });
+      await present(scene, { concurrency: 2 });
+      const running = await started(scene, { model: "m" });
+      const assigned = await create(scene, { model: "m" });
+      await scene.pass(120_000);
+      for (const id of [running.id, assigned.id]) await scene.done(scene.admin, "retryJob", { id });
+      assert.deepEqual(await metrics(scene, "signalbox_attempt_errors_total"), {
+        '{provider="p",model="m",code="worker_lost"}': 1,
+      });
+    },
+  },
+  {
     what: "an attempt that was cancelled counts with what it spent, which its worker tells too late",
     shown: async (scene) => {
       await configure(scene, ALIVE);
