@@ -45,8 +45,8 @@ const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
   const hasColour = out.isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   const output = new Output({ out, err: sinkOver(process.stderr), isJson, hasColour });
   // A try that the service refuses may last ten seconds. A try that nothing answers is over at once.
-  const onRetry = ({ status, message }: ApiProblem) => {
-    if (status > 0) output.say(`${message}: tries again`);
+  const onRetry = (problem: ApiProblem) => {
+    if (problem.status > 0) output.away(problem);
   };
   return {
     client: () => new Signalbox({ ...loginOf(env), onRetry }),
@@ -117,6 +117,8 @@ const run = async (parsed: Parsed & { kind: "run" }): Promise<number> => {
     else if (!(error instanceof ApiProblem || error instanceof Failure)) throw error;
     else context.output.say(wordsOf(error));
     return EXIT.failed;
+  } finally {
+    context.output.endLive();
   }
 };
 

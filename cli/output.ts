@@ -46,6 +46,7 @@ export class Output {
   readonly #options: OutputOptions;
   #isOnOtherScreen = false;
   #hasLiveLine = false;
+  #lastSaid = "";
 
   constructor(options: OutputOptions) {
     this.#options = options;
@@ -64,6 +65,13 @@ export class Output {
   say(words: string): void {
     this.endLive();
     this.#options.err.write(`${printableLines(words)}\n`);
+    this.#lastSaid = words;
+  }
+
+  /** Why a command waits for the service: progress on a terminal, elsewhere one line however often it tries again. */
+  away({ message }: Error): void {
+    const words = `${message}: tries again`;
+    if (this.isLive || words !== this.#lastSaid) this.progress(words);
   }
 
   /** Progress that changes: on a terminal one line, which each call writes again and `isLast` ends. */
@@ -111,8 +119,12 @@ export class Output {
 
   /** A pipe or a file gets the data as it is. */
   #show(text: string): void {
-    const { out } = this.#options;
-    out.write(out.isTerminal ? printableLines(text) : text);
+    this.#write(this.#options.out.isTerminal ? printableLines(text) : text);
+  }
+
+  #write(text: string): void {
+    this.endLive();
+    this.#options.out.write(text);
   }
 
   /** `whole` is what --json prints: the whole answer, not only its rows. */
@@ -120,7 +132,7 @@ export class Output {
     const { out, isJson } = this.#options;
     if (isJson) this.value(whole, "");
     else if (!out.isTerminal)
-      out.write(
+      this.#write(
         cellsOf(rows, columns, false)
           .map((line) => `${line.join("\t")}\n`)
           .join(""),
@@ -128,7 +140,7 @@ export class Output {
     else if (rows.length === 0) this.say("Nothing.");
     else {
       const [head = "", ...lines] = tableLines(rows, columns, this.size.columns);
-      out.write(`${[this.#bold(head), ...lines].join("\n")}\n`);
+      this.#write(`${[this.#bold(head), ...lines].join("\n")}\n`);
     }
   }
 

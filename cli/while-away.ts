@@ -4,11 +4,5 @@ import { whileAway as repeated } from "../contract/client/while-away.ts";
 import type { Context } from "./verb.ts";
 
 /** Repeats a look at the service, which must change nothing, until it is answered. */
-export const whileAway = <Seen>({ output, signal }: Context, look: () => Promise<Seen>): Promise<Seen> => {
-  let told = "";
-  const onAway = ({ message }: Error): void => {
-    if (message !== told) output.progress(message);
-    told = message;
-  };
-  return repeated(look, { signal, onAway });
-};
+export const whileAway = <Seen>({ output, signal }: Context, look: () => Promise<Seen>): Promise<Seen> =>
+  repeated(look, { signal, onAway: (problem) => output.away(problem) });

@@ -73,3 +73,24 @@ it("a job that is waited for shows where it is and how far, on a terminal", asyn
   expect(err).toMatch(/Job j1 runs on w1 for 5\.\d s \[##########-{10}\] 50 % counting/);
   expect(err.endsWith("\r\u001b[K")).toBe(true);
 });
+
+describe("why a command waits for the service", () => {
+  const AWAY = new Error("The tenant does not answer");
+
+  it("is said once in a pipe, and again after something else", () => {
+    const { said, output } = outputOn(false);
+    for (let tried = 0; tried < 3; tried += 1) output.away(AWAY);
+    expect(said).toEqual(["The tenant does not answer: tries again\n"]);
+    output.say("Job j-1 waits");
+    output.away(AWAY);
+    expect(said).toHaveLength(3);
+  });
+
+  it("is a line of a terminal that is gone before the answer", () => {
+    const { said, output } = outputOn(true);
+    for (let tried = 0; tried < 3; tried += 1) output.away(AWAY);
+    output.value({}, "done");
+    const line = "\r\u001b[KThe tenant does not answer: tries again";
+    expect(said).toEqual([line, line, line, "\r\u001b[K", "done\n"]);
+  });
+});

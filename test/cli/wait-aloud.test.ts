@@ -1,6 +1,12 @@
 // A command that waits for a job says what the job waits for.
 
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { SIGNALBOX } from "../support/command-line.ts";
 import { runCommand } from "./run-command.ts";
 
 const pending = (waiting_reason: string | null) => ({ status: "pending", waiting_reason });
@@ -59,4 +65,25 @@ it("jobs watch goes on where the service was away meanwhile", async () => {
   expect(out).toContain("completed");
   expect(err).toContain("No answer from Signalbox");
   expect(code).toBe(0);
+});
+
+it("a service that refuses for a while is said in one line, however often it is asked", async () => {
+  let asked = 0;
+  const server = createServer((_request, response) => {
+    asked += 1;
+    const isAway = asked <= 3;
+    const problem = { code: "tenant_unavailable", title: "Unavailable", detail: "The tenant does not answer" };
+    response.writeHead(isAway ? 503 : 200, {
+      "content-type": isAway ? "application/problem+json" : "application/json",
+    });
+    response.end(JSON.stringify(isAway ? problem : { id: "j-1", error: null, ...COMPLETED }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const env = { PATH: process.env.PATH, HOME: "/nowhere", SERVICE_API_KEY: "sb_1", SERVICE_API_URL: url };
+  const args = [SIGNALBOX, "jobs", "get", "j-1", "--wait"];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { env });
+  server.close();
+  expect([stderr, asked]).toEqual(["The tenant does not answer: tries again\n", 4]);
+  expect(stdout).toContain("done");
 });
