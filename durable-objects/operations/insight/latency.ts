@@ -3,7 +3,7 @@
 import { type LatencyAnswer, presentMeasured } from "../../../contract/latency.ts";
 import { toIso } from "../../../contract/words/field.ts";
 import { type Dimension, type Measured, mergeMeasured, noMeasures, OTHER } from "../../../domain/insight/latency.ts";
-import { ROLLING_PERIODS, type RollingPeriod, slotAt } from "../../../domain/insight/slots.ts";
+import { ROLLING_PERIODS, type RollingPeriod, stepsOf } from "../../../domain/insight/slots.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { ok, type Result } from "../../../domain/words/result.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -28,10 +28,9 @@ export const readLatency = (
   turn: Turn,
   { by, period }: { by: Dimension; period: RollingPeriod },
 ): Result<LatencyAnswer, Refusal> => {
-  const { ms, slots, stepMs } = ROLLING_PERIODS[period];
-  const fromAt = turn.nowAt - ms;
-  const found = (of: Dimension) =>
-    turn.memory.counters.latencies.since(turn.store.latency, slots, of, slotAt(slots, fromAt));
+  const { slots, stepMs } = ROLLING_PERIODS[period];
+  const fromAt = stepsOf(period, turn.nowAt)[0] ?? turn.nowAt;
+  const found = (of: Dimension) => turn.memory.counters.latencies.since(turn.store.latency, slots, of, fromAt);
   const byValue = new Map<string, Measured>();
   for (const { slot } of found(by)) for (const [value, measured] of slot) sumInto(byValue, value, measured);
   // Each attempt has one provider, so these sums count each once; of tags it may have several, or none.

@@ -56,6 +56,15 @@ describe("latency", () => {
     expect((await worker.get("/api/latency")).status).toBe(403);
   });
 
+  it.each(["1h", "24h", "7d", "30d"])("covers the same %s as what happened does", async (period) => {
+    const world = await newWorld();
+    const fromOf = async (path: string) => (await world.ok("GET", `${path}?period=${period}`)).from;
+    const before = await fromOf("/api/activity");
+    const from = await fromOf("/api/latency");
+    // A step may begin between the two.
+    expect([before, await fromOf("/api/activity")]).toContain(from);
+  });
+
   it("survives a restart, once history has what it is of", async () => {
     const world = await newWorld();
     await present(world);
