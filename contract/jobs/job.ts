@@ -52,6 +52,16 @@ export const usage = z
   })
   .meta({ id: "Usage" });
 
+const cacheWrite = tokenCount.optional();
+
+/** The writes to a cache have their price, and are not kept beyond it. */
+export const reportedUsage = usage
+  .extend({
+    cache_write_tokens: cacheWrite.meta({ description: "of the input tokens, those written to the provider's cache" }),
+    cache_write_1h_tokens: cacheWrite.meta({ description: "of the written ones, those kept for an hour" }),
+  })
+  .meta({ id: "ReportedUsage" });
+
 export const metadataName = label(64);
 export const metadataValue = z.string().max(256).refine(isCleanText, CLEAN_TEXT);
 
@@ -283,11 +293,13 @@ export const toJobPatch = (body: z.infer<typeof patchJobRequest>): JobPatch => (
   ...(body.tier === undefined ? {} : { tier: body.tier }),
 });
 
-export const toUsage = (body: UsageResource): Usage => ({
+export const toUsage = (body: z.infer<typeof reportedUsage>): Usage => ({
   inputTokens: body.input_tokens,
   outputTokens: body.output_tokens,
   ...(body.cached_input_tokens === undefined ? {} : { cachedInputTokens: body.cached_input_tokens }),
   ...(body.reasoning_tokens === undefined ? {} : { reasoningTokens: body.reasoning_tokens }),
+  ...(body.cache_write_tokens === undefined ? {} : { cacheWriteTokens: body.cache_write_tokens }),
+  ...(body.cache_write_1h_tokens === undefined ? {} : { cacheWrite1hTokens: body.cache_write_1h_tokens }),
 });
 
 export const presentUsage = (spent: Usage): UsageResource => ({

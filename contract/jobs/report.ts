@@ -6,7 +6,7 @@ import type { ReportedFailure } from "../../domain/job/failure.ts";
 import type { Usage } from "../../domain/job/job.ts";
 import { fileId } from "../file.ts";
 import { count, json, jsonWithin, label, MAX_PROGRESS_BYTES, usd } from "../words/field.ts";
-import { toUsage, type UsageResource, usage } from "./job.ts";
+import { reportedUsage, toUsage } from "./job.ts";
 
 export const lease = count;
 const firstTokenMs = z
@@ -39,7 +39,7 @@ export const completeFields = {
     description:
       "the size of a client's streamed answer, over 1 MiB or sound: its events were all, and it has no other result",
   }),
-  usage: usage.nullish(),
+  usage: reportedUsage.nullish(),
   cost_usd: usd.nullish(),
   model: label(256).nullish(),
   first_token_ms: firstTokenMs,
@@ -52,14 +52,14 @@ const usageEstimated = z
 export const failFields = {
   lease,
   error: reportedError,
-  usage: usage.nullish(),
+  usage: reportedUsage.nullish(),
   usage_estimated: usageEstimated,
   cost_usd: usd.nullish(),
   first_token_ms: firstTokenMs,
 };
 export const spentFields = {
   lease,
-  usage: usage.nullish(),
+  usage: reportedUsage.nullish(),
   usage_estimated: usageEstimated,
   cost_usd: usd.nullish(),
 };
@@ -93,7 +93,7 @@ export type ReportedErrorBody = z.infer<typeof reportedError>;
 
 /** Usage and cost of a report, as the rules take them. */
 export const toSpent = (body: {
-  usage?: UsageResource | null | undefined;
+  usage?: z.infer<typeof reportedUsage> | null | undefined;
   usage_estimated?: boolean | null | undefined;
   cost_usd?: number | null | undefined;
   model?: string | null | undefined;

@@ -4,7 +4,7 @@
 import type { JobEvent, JobEventType } from "../words/event.ts";
 import { hasFields } from "../words/json.ts";
 import { RATE_LIMIT_ERROR } from "./failure.ts";
-import type { JobError, Usage } from "./job.ts";
+import type { CacheWrites, JobError, Usage } from "./job.ts";
 
 /** What a worker reported about an attempt's usage and cost. */
 export interface AttemptSpending {
@@ -18,7 +18,7 @@ export interface AttemptSpending {
 }
 
 /** Counts of tokens as history and the outbox keep them: without null, so that no tokens mean that none were told. */
-export const usageOfCounts = (counts: Required<Usage>): Usage | null => {
+export const usageOfCounts = (counts: Required<Omit<Usage, keyof CacheWrites>>): Usage | null => {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = counts;
   if (inputTokens + outputTokens === 0) return null;
   return {

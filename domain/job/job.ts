@@ -12,8 +12,14 @@ import type { Priority, Requirements, Tier } from "../words/requirements.ts";
 import type { Charge } from "./fair-order.ts";
 import type { BatchPlace, FrontDoorFacts, Tried } from "./job-facts.ts";
 
+/** What was written to a provider's cache, in all and to be kept for an hour: part of the input, at a price of its own. */
+export interface CacheWrites {
+  readonly cacheWriteTokens?: number;
+  readonly cacheWrite1hTokens?: number;
+}
+
 /** Token counts; `inputTokens` includes cached ones, `outputTokens` includes reasoning. */
-export interface Usage {
+export interface Usage extends CacheWrites {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedInputTokens?: number;

@@ -53,17 +53,21 @@ export const priceAttempt = (facts: AttemptFacts): AttemptCost => {
 
 /**
  * The cost of one request in nano-dollars; null if tokens are charged but were not counted, or beyond a safe integer.
+ * A token that is written to the cache costs 1.25 input tokens, and 2 where it is kept for an hour, with every model.
  */
 export const costOf = (price: ModelPrice, usage: Usage | null): number | null => {
   const perRequest = BigInt(price.request_nano ?? 0);
   if (usage === null) return chargesTokens(price) ? null : Number(perRequest);
   // A worker may report more cached tokens than input tokens; the rest must not be charged as negative.
   const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
-  const tokens =
-    BigInt(usage.inputTokens - cached) * BigInt(price.input_nano_per_mtok) +
-    BigInt(cached) * BigInt(price.cached_input_nano_per_mtok ?? price.input_nano_per_mtok) +
-    BigInt(usage.outputTokens) * BigInt(price.output_nano_per_mtok);
-  const total = perRequest + (tokens + 500_000n) / 1_000_000n;
+  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached);
+  const writtenForHour = Math.min(usage.cacheWrite1hTokens ?? 0, written);
+  const quarters =
+    (4n * BigInt(usage.inputTokens - cached) + BigInt(written + 3 * writtenForHour)) *
+      BigInt(price.input_nano_per_mtok) +
+    4n * BigInt(cached) * BigInt(price.cached_input_nano_per_mtok ?? price.input_nano_per_mtok) +
+    4n * BigInt(usage.outputTokens) * BigInt(price.output_nano_per_mtok);
+  const total = perRequest + (quarters + 2_000_000n) / 4_000_000n;
   return total <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(total) : null;
 };
 

@@ -14,7 +14,7 @@ from ._log import log
 from ._requests import BYTES_LIKE
 
 MAX_RESULT_BYTES = 64 * 1024 * 1024
-OTHER_COUNTS = ("cached_input_tokens", "reasoning_tokens")
+OTHER_COUNTS = ("cached_input_tokens", "reasoning_tokens", "cache_write_tokens", "cache_write_1h_tokens")
 
 Job = Mapping[str, Any]
 Outcome = tuple[str, dict[str, Any]]
@@ -84,7 +84,7 @@ class Context:
         self._progress = {"progress": min(1.0, max(0.0, float(share))), **({} if message is None else {"message": str(message)[:1000]})}
 
     def usage(self, input_tokens: int, output_tokens: int, **others: int) -> None:
-        """Whole numbers of any kind, such as numpy's. Of a library's other counts the two that a job has are taken."""
+        """Whole numbers of any kind, such as numpy's. Of a library's other counts those that a job has are taken."""
         told = {"input_tokens": input_tokens, "output_tokens": output_tokens}
         told.update({name: others[name] for name in OTHER_COUNTS if others.get(name) is not None})
         self._spent["usage"] = {name: operator.index(tokens) for name, tokens in told.items()}

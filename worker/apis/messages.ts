@@ -138,7 +138,8 @@ const messageSpent = (result: unknown): Spent => {
   const [fresh, read, written] = [told.input_tokens, told.cache_read_input_tokens, told.cache_creation_input_tokens];
   const input = typeof fresh === "number" ? fresh + (Number(read) || 0) + (Number(written) || 0) : undefined;
   const reasoning = objectOf(told.output_tokens_details).thinking_tokens;
-  return spentOf({ input, output: told.output_tokens, cached: read, reasoning }, model);
+  const writtenForHour = objectOf(told.cache_creation).ephemeral_1h_input_tokens;
+  return spentOf({ input, output: told.output_tokens, cached: read, reasoning, written, writtenForHour }, model);
 };
 
 export const messages: Dialect = {

@@ -8,7 +8,14 @@ import { tokensOf } from "../../contract/words/token-estimate.ts";
 import type { Assembly, Dialect } from "./dialect.ts";
 import type { Spent, Usage } from "./usage.ts";
 
-type Told = { input: unknown; output: unknown; cached?: unknown; reasoning?: unknown };
+type Told = {
+  input: unknown;
+  output: unknown;
+  cached?: unknown;
+  reasoning?: unknown;
+  written?: unknown;
+  writtenForHour?: unknown;
+};
 
 /** The coordinator refuses a result whose counts are above its limit; the result is worth more than the counts. */
 const isCount = (told: unknown): told is number => typeof told === "number" && told >= 0 && told <= MAX_TOKENS;
@@ -16,17 +23,21 @@ const isCount = (told: unknown): told is number => typeof told === "number" && t
 const count = (told: unknown): number => (isCount(told) ? Math.round(told) : 0);
 
 /** Null if the runtime reported no tokens that can be true. */
-const tokenUsage = ({ input, output, cached, reasoning }: Told): Usage | null => {
+const tokenUsage = ({ input, output, cached, reasoning, written, writtenForHour }: Told): Usage | null => {
   if (!isCount(input) && !isCount(output)) return null;
   const input_tokens = count(input);
   const output_tokens = count(output);
   const cached_input_tokens = Math.min(count(cached), input_tokens);
   const reasoning_tokens = Math.min(count(reasoning), output_tokens);
+  const cache_write_tokens = Math.min(count(written), input_tokens - cached_input_tokens);
+  const cache_write_1h_tokens = Math.min(count(writtenForHour), cache_write_tokens);
   return {
     input_tokens,
     output_tokens,
     ...(cached_input_tokens > 0 ? { cached_input_tokens } : {}),
     ...(reasoning_tokens > 0 ? { reasoning_tokens } : {}),
+    ...(cache_write_tokens > 0 ? { cache_write_tokens } : {}),
+    ...(cache_write_1h_tokens > 0 ? { cache_write_1h_tokens } : {}),
   };
 };
 

@@ -5,6 +5,8 @@ export type Usage = {
   output_tokens: number;
   cached_input_tokens?: number | undefined;
   reasoning_tokens?: number | undefined;
+  cache_write_tokens?: number | undefined;
+  cache_write_1h_tokens?: number | undefined;
 };
 
 /** What a job counts; a library's own usage has other counts beside these. */
@@ -13,6 +15,8 @@ export const COUNTS = [
   "output_tokens",
   "cached_input_tokens",
   "reasoning_tokens",
+  "cache_write_tokens",
+  "cache_write_1h_tokens",
 ] as const satisfies readonly (keyof Usage)[];
 
 /** What an attempt spent. Absent fields were not reported by the runtime. */

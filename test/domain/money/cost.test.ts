@@ -25,6 +25,21 @@ describe("the cost of a request", () => {
     ["cached tokens at their own rate", { inputTokens: 1000, outputTokens: 0, cachedInputTokens: 400 }, 120_000],
     ["reasoning is part of the output", { inputTokens: 0, outputTokens: 100, reasoningTokens: 90 }, 60_000],
     ["more cached than input is taken as all cached", { inputTokens: 10, outputTokens: 0, cachedInputTokens: 99 }, 750],
+    [
+      "a quarter more for what is written to a cache",
+      { inputTokens: 1000, outputTokens: 0, cacheWriteTokens: 400 },
+      165_000,
+    ],
+    [
+      "twice the price for what a cache keeps for an hour",
+      { inputTokens: 1000, outputTokens: 0, cachedInputTokens: 400, cacheWriteTokens: 500, cacheWrite1hTokens: 100 },
+      30_000 + 90_000 + 15_000 + 15_000,
+    ],
+    [
+      "more written than input is taken as all written",
+      { inputTokens: 10, outputTokens: 0, cachedInputTokens: 5, cacheWriteTokens: 99, cacheWrite1hTokens: 99 },
+      375 + 1500,
+    ],
     ["no tokens", { inputTokens: 0, outputTokens: 0 }, 0],
     ["one token", { inputTokens: 1, outputTokens: 0 }, 150],
   ])("%s", (_, spent: Usage, expected) => {

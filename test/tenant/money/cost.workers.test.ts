@@ -201,6 +201,18 @@ describe("where a cost is known from", () => {
     expect(job.cost_usd).toBe(0.0064);
   });
 
+  it("charges a quarter more for what is written to a cache, and twice as much where it is kept for an hour", async () => {
+    const world = await newWorld();
+    await worker(world, "anthropic");
+    await world.ok("PUT", "/config", {
+      providers: { anthropic: { pricing: { m: { input_per_mtok: 10, output_per_mtok: 0 } } } },
+    });
+    const written = { cache_write_tokens: 600, cache_write_1h_tokens: 200 };
+    const job = await run(world, "anthropic", { usage: usage(1000, 0, written) }, "m");
+    expect(job.cost_usd).toBe(0.013);
+    expect(job.usage).toEqual({ input_tokens: 1000, output_tokens: 0 });
+  });
+
   it("refuses nonsense", async () => {
     const world = await newWorld();
     await worker(world, "openai");

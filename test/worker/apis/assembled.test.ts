@@ -37,6 +37,24 @@ test("a message keeps its summary of the conversation, and what its API did to t
   });
 });
 
+test("a message tells what it wrote to the cache, and for how long", () => {
+  const told = {
+    input_tokens: 3,
+    cache_read_input_tokens: 20,
+    cache_creation_input_tokens: 100,
+    cache_creation: { ephemeral_5m_input_tokens: 60, ephemeral_1h_input_tokens: 40 },
+  };
+  const made = assembled("messages", [
+    { type: "message_start", message: { id: "msg_1", model: "claude", usage: { ...told, output_tokens: 1 } } },
+    { type: "message_delta", delta: {}, usage: { output_tokens: 9, cache_creation_input_tokens: 100 } },
+  ]);
+  const usage = { input_tokens: 123, output_tokens: 9, cached_input_tokens: 20 };
+  const written = { cache_write_tokens: 100, cache_write_1h_tokens: 40 };
+  expect(DIALECTS.messages.spentOf(made)).toEqual({ model: "claude", usage: { ...usage, ...written } });
+  const plain = { usage: { input_tokens: 3, output_tokens: 9, cache_creation_input_tokens: 0 } };
+  expect(DIALECTS.messages.spentOf(plain)).toEqual({ usage: { input_tokens: 3, output_tokens: 9 } });
+});
+
 test("a chat's names are not written once for each event that repeats them", () => {
   const details = (more: object) => [{ type: "reasoning.text", format: "anthropic-claude-v1", index: 0, ...more }];
   const chunk = (delta: object, reason: string | null) => ({
