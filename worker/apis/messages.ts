@@ -62,7 +62,9 @@ class MessageAssembly implements Assembly {
     if (typeof index !== "number" || this.#blocks.size >= MAX_BLOCKS) return OTHER;
     this.#blocks.set(index, { ...objectOf(block) });
     this.#size += lengthOf(block);
-    const { type, text } = objectOf(block);
+    const { type, text, to } = objectOf(block);
+    // Another model took over after a refusal, and the message is its: the start names the one that was asked.
+    if (type === "fallback") this.#message = { ...this.#message, ...known({ model: objectOf(to).model ?? null }) };
     return (type === "text" || type === "thinking") && !text ? OTHER : CONTENT;
   }
 

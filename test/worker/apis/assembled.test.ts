@@ -37,6 +37,25 @@ test("a message keeps its summary of the conversation, and what its API did to t
   });
 });
 
+test("a message that another model finishes after a refusal is of that model", () => {
+  const hop = {
+    type: "fallback",
+    from: { model: "claude-a" },
+    to: { model: "claude-b" },
+    trigger: { type: "refusal" },
+  };
+  const usage = { input_tokens: 3, output_tokens: 9 };
+  const made = assembled("messages", [
+    { type: "message_start", message: { id: "msg_1", model: "claude-a", usage } },
+    { type: "content_block_start", index: 0, content_block: hop },
+    { type: "content_block_stop", index: 0 },
+    { type: "content_block_start", index: 1, content_block: { type: "text", text: "Yes." } },
+    { type: "message_delta", delta: { stop_reason: "end_turn" }, usage },
+  ]);
+  expect(made).toMatchObject({ model: "claude-b", content: [hop, { type: "text", text: "Yes." }] });
+  expect(DIALECTS.messages.spentOf(made)).toEqual({ model: "claude-b", usage });
+});
+
 test("a message tells what it wrote to the cache, and for how long", () => {
   const told = {
     input_tokens: 3,
