@@ -1,6 +1,6 @@
 // What sends this process's requests: directly, or by proxies.
 
-import { Agent, type Dispatcher, EnvHttpProxyAgent, setGlobalDispatcher } from "undici";
+import { Agent, type Dispatcher, ProxyAgent, setGlobalDispatcher } from "undici";
 
 /** By what to reach other machines; an empty text: by nothing. */
 export interface Proxies {
@@ -10,16 +10,27 @@ export interface Proxies {
   readonly isDirect: (url: URL) => boolean;
 }
 
+/** undici itself sends no name without a password. */
+const credentialsIn = (proxy: string): { token?: string } => {
+  const { username, password } = new URL(proxy);
+  if (username === "") return {};
+  const told = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { token: `Basic ${Buffer.from(told).toString("base64")}` };
+};
+
 /** A request without TLS is passed on as one, because few proxies let a tunnel lead to another port than 443. */
 export const newDispatcher = (proxies: Proxies | null, options: Agent.Options = {}): Dispatcher => {
   const direct = new Agent(options);
   if (proxies === null) return direct;
-  const { isDirect, ...named } = proxies;
-  const proxied = new EnvHttpProxyAgent({ ...options, ...named, noProxy: "", proxyTunnel: false });
-  return proxied.compose(
-    (byProxy) => (asked, handler) =>
-      isDirect(new URL(asked.origin ?? "")) ? direct.dispatch(asked, handler) : byProxy(asked, handler),
-  );
+  const { isDirect, httpProxy, httpsProxy } = proxies;
+  const through = (proxy: string): Dispatcher =>
+    proxy === "" ? direct : new ProxyAgent({ ...options, ...credentialsIn(proxy), uri: proxy, proxyTunnel: false });
+  const [forPlain, forTls] = [through(httpProxy), through(httpsProxy)];
+  return direct.compose((dispatch) => (asked, handler) => {
+    const url = new URL(asked.origin ?? "");
+    if (isDirect(url)) return dispatch(asked, handler);
+    return (url.protocol === "https:" ? forTls : forPlain).dispatch(asked, handler);
+  });
 };
 
 /** For `fetch` itself. */

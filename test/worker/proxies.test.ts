@@ -69,16 +69,23 @@ it("does its jobs by a proxy that passes on plain HTTP alone", async () => {
   expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "a" });
 });
 
-it("asks the proxy for each connection over TLS, also of its socket, and says why there is none", async () => {
-  const env = { SERVICE_API_URL: "https://coordinator.test", HTTPS_PROXY: `http://me:secret@${proxyUrl}` };
-  const { said } = command(ECHO, env);
-  await expect.poll(said, { timeout: 20_000 }).toContain("Proxy response (403)");
-  const basic = Buffer.from("me:secret").toString("base64");
-  const toCoordinator = asked.filter((line) => line === `CONNECT coordinator.test:443 Basic ${basic}`);
-  // The socket, and the question what is at the address: the version, the config and the look after the socket.
-  expect(toCoordinator.length).toBeGreaterThanOrEqual(3);
-  expect(said()).not.toContain("secret");
-});
+it.each([
+  ["me:secret", "me:secret"],
+  ["me", "me:"],
+])(
+  "asks the proxy as %s for each connection over TLS, also of its socket, and says why there is none",
+  async (...who) => {
+    const [named, told] = who;
+    const env = { SERVICE_API_URL: "https://coordinator.test", HTTPS_PROXY: `http://${named}@${proxyUrl}` };
+    const { said } = command(ECHO, env);
+    await expect.poll(said, { timeout: 20_000 }).toContain("Proxy response (403)");
+    const basic = Buffer.from(told).toString("base64");
+    const toCoordinator = asked.filter((line) => line === `CONNECT coordinator.test:443 Basic ${basic}`);
+    // The socket, and the question what is at the address: the version, the config and the look after the socket.
+    expect(toCoordinator.length).toBeGreaterThanOrEqual(3);
+    expect(said()).not.toContain("secret");
+  },
+);
 
 it("goes to its own machine, and where NO_PROXY says so, without the proxy", async () => {
   command(ECHO, { SERVICE_API_URL: coordinator.url, HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl });
