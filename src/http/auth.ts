@@ -70,12 +70,16 @@ const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 /** For a proxy in front: a browser sends its password along with the dashboard's cookie. */
 const OF_A_PROXY = /^(basic|digest|negotiate) /i;
 
+/** The key in these headers: null for none, empty for what cannot be one. */
+export const keyIn = (authorization: string | undefined, apiKey: string | undefined): string | null =>
+  authorization === undefined || OF_A_PROXY.test(authorization)
+    ? (apiKey ?? null)
+    : (BEARER.exec(authorization)?.[1] ?? "");
+
 const bearerOf = (c: AppContext): string | null => {
-  const header = c.req.header("authorization");
-  if (header === undefined || OF_A_PROXY.test(header)) return c.req.header("x-api-key") ?? null;
-  const token = BEARER.exec(header)?.[1];
-  if (token === undefined) throw new Refused(AUTHENTICATION_FAILED);
-  return token;
+  const key = keyIn(c.req.header("authorization"), c.req.header("x-api-key"));
+  if (key === "") throw new Refused(AUTHENTICATION_FAILED);
+  return key;
 };
 
 /** The caller whose key's tag was checked lately, as most are: nothing is waited for. Null for any other. */

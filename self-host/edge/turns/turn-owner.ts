@@ -3,19 +3,17 @@
 // whether the service is well is always answered.
 
 import type { IncomingMessage } from "node:http";
-import { isCheckedToken, SESSION_COOKIES } from "../../../src/http/auth.ts";
+import { isCheckedToken, keyIn, SESSION_COOKIES } from "../../../src/http/auth.ts";
 
 const HEALTH_PATH = "/health";
-const BEARER = /^Bearer +(.+)$/i;
 
 interface TurnOwner {
   readonly name: string;
   readonly isKey: boolean;
 }
 
-/** A password may stand beside it, which is for a proxy in front. */
-const tokenIn = ({ authorization = "", "x-api-key": apiKey, cookie = "" }: IncomingMessage["headers"]): string =>
-  BEARER.exec(authorization)?.[1] ?? apiKey?.toString() ?? sessionIn(cookie);
+const tokenIn = ({ authorization, "x-api-key": apiKey, cookie = "" }: IncomingMessage["headers"]): string =>
+  keyIn(authorization, apiKey?.toString()) ?? sessionIn(cookie);
 
 /** Other services of this machine have cookies, too. */
 const sessionIn = (cookie: string): string =>

@@ -30,5 +30,7 @@ it.each(["http://127.0.0.1:8787/", "http://signalbox.example/", "https://signalb
     expect(ownerOf(`signalbox-1=${other.token}; theme=dark; ${cookie}`)).toEqual({ name: token, isKey: true });
     expect(ownerOf(cookie, { authorization: "Basic bWU6c2VjcmV0" })).toEqual({ name: token, isKey: true });
     expect(ownerOf(`signalbox-1=${other.token}`)).toEqual(STRANGER);
+    // The app refuses it, whatever else the request bears.
+    expect(ownerOf(cookie, { authorization: "Token abc" })).toEqual(STRANGER);
   },
 );
