@@ -2,7 +2,7 @@
 // the first event (`begin-stream.ts`), then pipes that one attempt, which is never repeated. From there the relay ends the
 // stream, as complete or with an error; a stream never ends without either. Who reads a job besides: `second-reader.ts`.
 
-import { errorEvent, openingOf } from "../../contract/front-door/dialect.ts";
+import { errorEvent, openingOf, saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf } from "../../contract/front-door/door-status.ts";
 import { soundOf } from "../../contract/front-door/speech.ts";
 import type { LastWords } from "../../contract/text/whole-events.ts";
@@ -54,6 +54,8 @@ interface Taken {
 const endingIfLost =
   ({ c, token, request, asked }: Taken): LastWords =>
   (last, isSlow = false) => {
+    // The client has all of it: its job is its worker's to report.
+    if (saysItsEnd(request.asking.api, last)) return "";
     const { id } = asked.job;
     const tell = scheduler.wait(RELAY_TELLS_FIRST_MS).then(() => abandon(c, token, id, "lost"));
     c.executionCtx.waitUntil(tell.catch(() => undefined));

@@ -13,6 +13,7 @@ import {
   DONE,
   fakeWorker,
   post,
+  responseEvent,
   settled,
   statusOf,
   streamed,
@@ -152,6 +153,34 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     expect(whole.startsWith(before)).toBe(true);
     expect(whole).not.toContain(HALF);
     expect(whole.slice(before.length).trimStart()).toMatch(error);
+  });
+
+  const SAYS_ITS_END = [
+    [CHAT, chunk("Hel"), DONE],
+    [
+      "/v1/responses",
+      responseEvent("response.created", 0, { response: { id: "r1" } }),
+      responseEvent("response.completed", 1, { response: { id: "r1" } }),
+    ],
+    ["/v1/messages", 'event: message_start\ndata: {"type":"message_start"}\n\n', "event: message_stop\ndata: {}\n\n"],
+  ] as const;
+
+  it.each(SAYS_ITS_END)("%s, when its relay dies behind its end: without another one", async (path, first, last) => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const input = path === "/v1/responses" ? { input: "hi" } : { messages: [{ role: "user", content: "hi" }] };
+    const answering = post(world.key, path, { model: "m1", stream: true, max_tokens: 9, ...input });
+    const job = await worker.nextJob();
+    worker.speak(job, first);
+    const answer = await answering;
+    worker.say(job, last);
+    await settled(300);
+    await abortAllDurableObjects();
+    const events = (await answer.whole).split("\n\n").filter((event) => event.trim() !== "");
+    expect(events).toHaveLength(2);
+    await settled(1_000);
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: { output: [] } });
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "completed" });
   });
 
   it("of the own API, when its relay dies: without an end, so that its reader comes again", async () => {
