@@ -8,7 +8,7 @@ import type { Requirements } from "../words/requirements.ts";
 import type { Parts, WorkerVerdict } from "../words/verdict.ts";
 import { contenderOf, isBetter } from "./choice.ts";
 import type { CapacityReason, Filter, RoutePolicy, RouteRequest, Wanted } from "./filter.ts";
-import { filtersFor, refusalsOf } from "./filters.ts";
+import { avoidedIn, filtersFor, refusalsOf } from "./filters.ts";
 import { scoreParts, scorerFor, weightsOf } from "./scoring.ts";
 
 export interface Routing {
@@ -165,10 +165,10 @@ const roomAside = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): Bits => {
   return left;
 };
 
-/** Whether a worker other than this one would get a job if it had a free place. */
-export const isElsewhere = (fleet: Fleet, asked: Wanted, policy: RoutePolicy, instance: string): boolean => {
-  const left = roomAside(fleet, { ...asked, avoidedWorkers: [...asked.avoidedWorkers, instance] }, policy);
-  return left.subtract(onlyOne(fleet, instance)).count() > 0;
+/** Whether a worker other than these would get a job if it had a free place. */
+export const isElsewhere = (fleet: Fleet, asked: Wanted, policy: RoutePolicy, tried: readonly string[]): boolean => {
+  const others = { ...asked, avoidedWorkers: [...asked.avoidedWorkers, ...tried] };
+  return roomAside(fleet, others, policy).subtract(avoidedIn(fleet, tried)).count() > 0;
 };
 
 /** The filter that refused the last workers, and which these were; null if a worker may have the job. */

@@ -24,13 +24,13 @@ const FILTERS: readonly Filter[] = [
   },
   {
     name: "failed_before",
-    refuses: ({ worker }, asked, policy, fleet) =>
-      asked.avoidedWorkers.includes(worker.instance) && hasOthers(mayEverHave(fleet, asked, policy), fleet, asked)
+    refuses: ({ slot }, asked, policy, fleet) =>
+      avoidedIn(fleet, asked.avoidedWorkers).has(slot) && hasOthers(mayEverHave(fleet, asked, policy), fleet, asked)
         ? "failed this job, and another worker may have it"
         : null,
     applies: (asked) => asked.avoidedWorkers.length > 0,
     narrow: (left, fleet, asked) => {
-      if (hasOthers(left, fleet, asked)) left.subtract(avoidedIn(fleet, asked));
+      if (hasOthers(left, fleet, asked)) left.subtract(avoidedIn(fleet, asked.avoidedWorkers));
     },
     whyNobody: (nobody) => `${whoIs(nobody)} to leave this job to another`,
   },
@@ -131,9 +131,9 @@ export const canOthers = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): boo
   return hasOthers(left, fleet, asked);
 };
 
-const avoidedIn = (fleet: Fleet, asked: Requirements): Bits => {
+export const avoidedIn = (fleet: Fleet, instances: readonly string[]): Bits => {
   const avoided = new Bits();
-  for (const instance of asked.avoidedWorkers) {
+  for (const instance of instances) {
     const member = fleet.get(instance);
     if (member !== undefined) avoided.set(member.slot);
   }
@@ -142,7 +142,7 @@ const avoidedIn = (fleet: Fleet, asked: Requirements): Bits => {
 
 /** Whether one of these workers takes jobs and has not failed this one. */
 const hasOthers = (among: Bits, fleet: Fleet, asked: Requirements): boolean => {
-  const others = among.copy().subtract(avoidedIn(fleet, asked));
+  const others = among.copy().subtract(avoidedIn(fleet, asked.avoidedWorkers));
   return others.members().some((slot) => fleet.at(slot).worker.concurrency > 0);
 };
 

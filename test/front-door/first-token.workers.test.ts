@@ -77,3 +77,17 @@ it("a runtime that asks to wait for an hour keeps no client from another worker"
   other.complete(await other.nextJob(), chatAnswer("hello"));
   expect((await answering).status).toBe(200);
 });
+
+it("a runtime that has asked to wait is not asked again where the next one asks to wait, too", async () => {
+  const world = await newWorld();
+  const rests = { code: "overloaded", status: 503, retryable: true, retry_after_seconds: 3_600 };
+  const first = await fakeWorker(world);
+  const answering = post(world.key, CHAT, chat());
+  const job = await first.nextJob();
+  const second = await fakeWorker(world, { instance: "w2", provider: "other" });
+  first.fail(job, { ...rests, message: "the first rests" });
+  second.fail(await second.nextJob(), { ...rests, message: "the second rests" });
+  const answer = await answering;
+  expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "3600"]);
+  expect(await answer.whole).toContain("the second rests");
+});

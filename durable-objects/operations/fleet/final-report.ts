@@ -153,13 +153,16 @@ const failurePolicy = (turn: Turn, job: Job, { error, retryAfterMs }: ReportedFa
     lineWaitMs: job.batch === null ? null : lineWaitMs(turn, provider),
     fallbackProviders,
     unservedProviders: fallbackProviders.filter((next) => fleet.offers.ofProvider(next) === undefined),
-    isElsewhere: (lacksModel(job, error) || keepsClient) && isElsewhereNow(turn, job),
+    // A worker that has failed this request before may have asked its client to wait, too.
+    isElsewhere: lacksModel(job, error)
+      ? isElsewhereNow(turn, job)
+      : keepsClient && isElsewhereNow(turn, job, job.avoidedWorkers),
     jitter: turn.random(),
   };
 };
 
-const isElsewhereNow = (turn: Turn, job: Job): boolean =>
-  isElsewhere(turn.memory.fleet, routeRequest(turn, job), routePolicy(turn), job.assignedWorker ?? "");
+const isElsewhereNow = (turn: Turn, job: Job, tried: readonly string[] = []): boolean =>
+  isElsewhere(turn.memory.fleet, routeRequest(turn, job), routePolicy(turn), [...tried, job.assignedWorker ?? ""]);
 
 /** The provider gets no new job until then, without `rate_limit` no new line; the later of two ends counts. */
 const backOff = (turn: Turn, job: Job, untilAt: number | null): void => {
