@@ -131,11 +131,14 @@ export const canOthers = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): boo
   return hasOthers(left, fleet, asked);
 };
 
+/** The coordinator's own workers of a provider make the same calls with the same key: one of them stands for all. */
 export const avoidedIn = (fleet: Fleet, instances: readonly string[]): Bits => {
+  const { offers } = fleet;
   const avoided = new Bits();
   for (const instance of instances) {
     const member = fleet.get(instance);
-    if (member !== undefined) avoided.set(member.slot);
+    if (member?.worker.isEdge) avoided.union(offers.edge.copy().intersect(offers.ofProvider(member.worker.provider)));
+    else if (member !== undefined) avoided.set(member.slot);
   }
   return avoided;
 };

@@ -6,7 +6,7 @@ import { isEdgeInstance } from "../../../domain/fleet/worker.ts";
 import { choicesOf, type ModelOffer } from "../../../domain/front-door/door-model.ts";
 import { isForTheNext } from "../../../domain/job/next-choice.ts";
 import { groupKeyOf, requirementsOf } from "../../../domain/job/queue.ts";
-import { explain, whyWaiting } from "../../../domain/routing/explanation.ts";
+import { explain, isElsewhere, whyWaiting } from "../../../domain/routing/explanation.ts";
 import { canOthers } from "../../../domain/routing/filters.ts";
 import { chosenOf, fleetOf, policy, request, type Spec } from "../fleet/sample-fleet.ts";
 import { NOON } from "../job/sample-jobs.ts";
@@ -57,6 +57,18 @@ describe("a fallback of the coordinator", () => {
     const fleet = fleetOf([edge, { ...home, load: 1, concurrency: 1 }]);
     expect(chosenOf(fleet, fresh, policy())).toBe("edge-openai-0");
   });
+});
+
+test("the coordinator's own workers of a provider are one to a job that one of them has failed", () => {
+  const own = [edge, { ...edge, instance: "edge-openai-1" }];
+  const fleet = fleetOf([...own, { ...home, load: 1, concurrency: 2 }]);
+  const failed = { ...fresh, avoidedWorkers: ["edge-openai-0"] };
+  expect(chosenOf(fleet, failed, policy())).toBe("home");
+  const verdict = explain(fleet, failed, policy()).workers.find(({ instance }) => instance === "edge-openai-1");
+  expect(verdict?.reasons).toEqual(["failed this job, and another worker may have it"]);
+  expect(isElsewhere(fleet, fresh, policy(), ["edge-openai-0"])).toBe(true);
+  expect(isElsewhere(fleetOf(own), fresh, policy(), ["edge-openai-0"])).toBe(false);
+  expect(chosenOf(fleetOf(own), failed, policy())).not.toBe(null);
 });
 
 describe("a job that is not to leave the fleet", () => {
