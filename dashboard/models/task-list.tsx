@@ -29,7 +29,7 @@ const detailOf = (task: ModelTaskResource): string => {
 
 const Task = ({ task, onDone }: { task: ModelTaskResource; onDone: () => void }) => {
   const cancel = async (): Promise<void> => {
-    await attempt(() => api.models.cancel(task.id), "The task is cancelled.");
+    await attempt(`cancel ${task.id}`, () => api.models.cancel(task.id), "The task is cancelled.");
     onDone();
   };
   return (

@@ -65,6 +65,7 @@ const ForgetDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () =
 /** An offline worker that is resumed still takes nothing. */
 export const resumeWorker = ({ instance, status }: WorkerResource): Promise<unknown> =>
   attempt(
+    `resume ${instance}`,
     () => api.workers.resume(instance),
     status === "offline"
       ? `${instance} is resumed, and takes jobs when it is online again.`

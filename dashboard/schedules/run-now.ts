@@ -4,7 +4,11 @@ import { api } from "../api.ts";
 import { attempt } from "../state/notice.ts";
 
 export const runNow = (name: string): Promise<boolean> =>
-  attempt(async () => {
-    const { outcome, reason } = await api.schedules.run(name);
-    if (outcome !== "created") throw new Error(`${name} did not run: ${reason ?? outcome}.`);
-  }, `${name} runs now.`);
+  attempt(
+    `run ${name}`,
+    async () => {
+      const { outcome, reason } = await api.schedules.run(name);
+      if (outcome !== "created") throw new Error(`${name} did not run: ${reason ?? outcome}.`);
+    },
+    `${name} runs now.`,
+  );

@@ -23,7 +23,7 @@ export const ScheduleActions = ({
   const size = isShort ? "button small" : "button";
   const isActive = status === "active";
   const act = async (work: () => Promise<unknown>, done: string): Promise<void> => {
-    await attempt(work, done);
+    await attempt(`edit ${name}`, work, done);
     onDone();
   };
   return (

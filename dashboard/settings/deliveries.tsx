@@ -46,7 +46,7 @@ const Row = ({ delivery, onDone }: { delivery: DeliveryResource; onDone: () => v
         class="button small"
         aria-label={`Redeliver ${delivery.event} ${delivery.id}`}
         onClick={async () => {
-          await attempt(() => api.webhooks.redeliver(delivery.id), "It is sent again.");
+          await attempt(`redeliver ${delivery.id}`, () => api.webhooks.redeliver(delivery.id), "It is sent again.");
           onDone();
         }}
       >

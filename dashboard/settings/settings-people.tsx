@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
 const Row = ({ person, reload }: { person: PersonResource; reload: () => void }) => {
   const { id, name, email, role, blocked, last_seen_at } = person;
   const act = async (work: () => Promise<unknown>, done: string): Promise<void> => {
-    if (await attempt(work, done)) reload();
+    if (await attempt(`person ${id}`, work, done)) reload();
   };
   return (
     <tr class={blocked ? "row-dim" : ""}>

@@ -26,12 +26,16 @@ interface ItemProps {
 const Actions = ({ webhook, onOpen, onDone, onTested }: ItemProps & { onTested: () => void }) => {
   const isShown = place.value.query.get("webhook") === webhook.id;
   const test = async (): Promise<void> => {
-    await attempt(() => api.webhooks.test(webhook.id), "A test was sent: its delivery shows the answer.");
+    await attempt(
+      `test ${webhook.id}`,
+      () => api.webhooks.test(webhook.id),
+      "A test was sent: its delivery shows the answer.",
+    );
     refine({ webhook: webhook.id, offset: null });
     onTested();
   };
   const enable = async (): Promise<void> => {
-    await attempt(() => api.webhooks.edit(webhook.id, { enabled: true }), "Enabled again.");
+    await attempt(`enable ${webhook.id}`, () => api.webhooks.edit(webhook.id, { enabled: true }), "Enabled again.");
     onDone();
   };
   return (

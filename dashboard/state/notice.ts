@@ -45,8 +45,15 @@ const add = (tone: Notice["tone"], text: string): void => {
 export const tell = (text: string): void => add("done", text);
 export const tellError = (error: unknown): void => add("failed", withLocalTimes((error as Error).message));
 
-/** Runs the action and reports it; returns whether it worked. */
-export const attempt = async (work: () => Promise<unknown>, done: string): Promise<boolean> => {
+const underWay = new Set<string>();
+
+/**
+ * Runs the action and reports it; returns whether it worked. `what`: the action and what it is for. A second press while
+ * the first has no answer yet does nothing.
+ */
+export const attempt = async (what: string, work: () => Promise<unknown>, done: string): Promise<boolean> => {
+  if (underWay.has(what)) return false;
+  underWay.add(what);
   try {
     await work();
     tell(done);
@@ -54,5 +61,7 @@ export const attempt = async (work: () => Promise<unknown>, done: string): Promi
   } catch (error) {
     tellError(error);
     return false;
+  } finally {
+    underWay.delete(what);
   }
 };

@@ -82,7 +82,7 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
   const [open, setOpen] = useState<"edit" | "cancel" | null>(null);
   const close = () => setOpen(null);
   const retry = async (): Promise<void> => {
-    await attempt(() => api.jobs.retry(job.id), "Back in the queue.");
+    await attempt(`retry ${job.id}`, () => api.jobs.retry(job.id), "Back in the queue.");
     onDone();
   };
   return (
