@@ -6,6 +6,8 @@ import { Problem } from "./problem.tsx";
 
 interface PageProps {
   title: string;
+  /** Which of several pages with this title, for the name of the browser's tab. */
+  tab?: string | undefined;
   lead?: ComponentChildren;
   actions?: ComponentChildren;
   back?: { label: string; href: string };
@@ -26,10 +28,10 @@ const useIsFresh = (): boolean => {
   return isFresh;
 };
 
-export const Page = ({ title, lead, actions, back, children }: PageProps) => {
+export const Page = ({ title, tab, lead, actions, back, children }: PageProps) => {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Signalbox`;
+    document.title = [tab, title, "Signalbox"].filter(Boolean).join(" · ");
     // Focus moves to the new page's heading, but not on the first page.
     if (!isFirstPage) heading.current?.focus({ preventScroll: true });
     isFirstPage = false;

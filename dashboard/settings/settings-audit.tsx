@@ -4,14 +4,14 @@ import type { AuditEntryResource } from "../../contract/audit.ts";
 import { HOUR_MS } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { SelectField, TextField } from "../parts/form.tsx";
-import { Empty, LoadState, Page } from "../parts/page.tsx";
+import { Empty, LoadState } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { place, refine } from "../router.ts";
 import { serverNow } from "../state/clock.ts";
 import { useLoad, useSettled } from "../state/load.ts";
-import { SettingsTabs } from "./settings-tabs.tsx";
+import { SettingsPage } from "./settings-tabs.tsx";
 
 const TYPING_MS = 250;
 
@@ -127,15 +127,13 @@ export const SettingsAudit = () => {
   });
   const isFiltered = Object.values(wish).some((value) => value !== undefined);
   return (
-    <Page
-      title="Settings"
+    <SettingsPage
       actions={
         <button type="button" class="button" onClick={reload}>
           Read again
         </button>
       }
     >
-      <SettingsTabs />
       <Filters />
       <LoadState data={data} error={error} retry={reload} what="the audit log" />
       {data?.total === 0 && (
@@ -153,6 +151,6 @@ export const SettingsAudit = () => {
           <Pager total={data.total} offset={offset} one="entry" many="entries" />
         </>
       )}
-    </Page>
+    </SettingsPage>
   );
 };

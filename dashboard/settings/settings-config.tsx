@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Lamp } from "../parts/lamp.tsx";
-import { LoadState, Page, Panel } from "../parts/page.tsx";
+import { LoadState, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useLoad } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
@@ -22,7 +22,7 @@ import {
 } from "./config-draft.ts";
 import { diffLines } from "./diff.ts";
 import { DiffView } from "./diff-view.tsx";
-import { SettingsTabs } from "./settings-tabs.tsx";
+import { SettingsPage } from "./settings-tabs.tsx";
 
 const Verdict = ({ check }: { check: Check }) => {
   switch (check.state) {
@@ -141,10 +141,9 @@ const Editor = ({ newest, reload }: { newest: StoredConfig; reload: () => void }
 export const SettingsConfig = () => {
   const { data, error, reload } = useLoad("config", readConfig);
   return (
-    <Page title="Settings">
-      <SettingsTabs />
+    <SettingsPage>
       <LoadState data={data} error={error} retry={reload} what="the config" />
       {data !== null && <Editor newest={data} reload={reload} />}
-    </Page>
+    </SettingsPage>
   );
 };

@@ -5,7 +5,7 @@ import type { KeyAnswer, KeyResource } from "../../contract/access/key.ts";
 import { api } from "../api.ts";
 import { useFind } from "../parts/find.tsx";
 import { Lamp } from "../parts/lamp.tsx";
-import { LoadState, Page } from "../parts/page.tsx";
+import { LoadState } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { place } from "../router.ts";
@@ -15,7 +15,7 @@ import { CreateKeyDialog, EditKeyDialog, RevokeDialog, RotateDialog } from "./ke
 import { limitsInWords } from "./key-limits.tsx";
 import { ProviderKeys } from "./provider-keys.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
-import { SettingsTabs } from "./settings-tabs.tsx";
+import { SettingsPage } from "./settings-tabs.tsx";
 
 type Act = "edit" | "rotate" | "revoke";
 type Open = { kind: "create" } | { kind: Act; key: KeyResource };
@@ -124,15 +124,13 @@ export const SettingsKeys = () => {
     reload();
   };
   return (
-    <Page
-      title="Settings"
+    <SettingsPage
       actions={
         <button type="button" class="button primary" onClick={() => setOpen({ kind: "create" })}>
           New key
         </button>
       }
     >
-      <SettingsTabs />
       <LoadState data={data} error={error} retry={reload} what="the keys" />
       {data !== null && <KeyTable keys={data.keys} onOpen={setOpen} />}
       {isAdmin.value && <ProviderKeys />}
@@ -141,6 +139,6 @@ export const SettingsKeys = () => {
       {open?.kind === "rotate" && <RotateDialog item={open.key} onMade={showSecret} onClose={close} />}
       {open?.kind === "revoke" && <RevokeDialog item={open.key} onDone={reload} onClose={close} />}
       {made !== null && <SecretDialog title={`Key “${made.name}”`} secret={made.key} onClose={() => setMade(null)} />}
-    </Page>
+    </SettingsPage>
   );
 };

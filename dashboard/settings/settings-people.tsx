@@ -4,12 +4,12 @@ import type { PersonResource } from "../../contract/access/person.ts";
 import { api } from "../api.ts";
 import { useFind } from "../parts/find.tsx";
 import { Lamp } from "../parts/lamp.tsx";
-import { Empty, LoadState, Page } from "../parts/page.tsx";
+import { Empty, LoadState } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { useLoad } from "../state/load.ts";
 import { attempt } from "../state/notice.ts";
-import { SettingsTabs } from "./settings-tabs.tsx";
+import { SettingsPage } from "./settings-tabs.tsx";
 
 const COLUMNS: readonly Column[] = [
   { title: "State" },
@@ -84,8 +84,7 @@ const PersonTable = ({ people, reload }: { people: readonly PersonResource[]; re
 export const SettingsPeople = () => {
   const { data, error, reload } = useLoad("people", (signal) => api.people.list({ signal }));
   return (
-    <Page title="Settings">
-      <SettingsTabs />
+    <SettingsPage>
       <LoadState data={data} error={error} retry={reload} what="the people" />
       {data?.people.length === 0 && (
         <Empty title="Nobody has signed in yet">
@@ -93,6 +92,6 @@ export const SettingsPeople = () => {
         </Empty>
       )}
       {data !== null && data.people.length > 0 && <PersonTable people={data.people} reload={reload} />}
-    </Page>
+    </SettingsPage>
   );
 };

@@ -4,7 +4,7 @@
 import { useState } from "preact/hooks";
 import type { AttemptResource, SignInInput, SignInResource } from "../../contract/access/sign-in.ts";
 import { api } from "../api.ts";
-import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
+import { Empty, LoadState, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -13,7 +13,7 @@ import { useLoad } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
 import { session } from "../state/session.ts";
 import { CodeEditor } from "./code-editor.tsx";
-import { SettingsTabs } from "./settings-tabs.tsx";
+import { SettingsPage } from "./settings-tabs.tsx";
 
 const EXAMPLE: SignInInput = {
   oidc: {
@@ -163,11 +163,10 @@ const Attempts = () => {
 export const SettingsSignIn = () => {
   const { data, error, reload } = useLoad("sign-in", (signal) => api.signIn.get({ signal }));
   return (
-    <Page title="Settings">
-      <SettingsTabs />
+    <SettingsPage>
       <LoadState data={data} error={error} retry={reload} what="the config" />
       {data !== null && <Editor stored={data} reload={reload} />}
       <Attempts />
-    </Page>
+    </SettingsPage>
   );
 };

@@ -1,5 +1,8 @@
-// The tabs of the settings: those of the pages that the user may open.
+// The frame of the settings' pages: the tabs of those that the user may open. The browser's tab is named after the one
+// that is shown.
 
+import type { ComponentChildren } from "preact";
+import { Page } from "../parts/page.tsx";
 import { pagePath } from "../router.ts";
 import { mayOpen } from "../state/may-open.ts";
 
@@ -15,7 +18,7 @@ const TABS = [
 export const settingsPages = () => TABS.filter(([path]) => mayOpen(path));
 
 /** None for those who only read the config. */
-export const SettingsTabs = () => {
+const Tabs = () => {
   const pages = settingsPages();
   if (pages.length === 1) return null;
   return (
@@ -28,3 +31,10 @@ export const SettingsTabs = () => {
     </nav>
   );
 };
+
+export const SettingsPage = ({ actions, children }: { actions?: ComponentChildren; children: ComponentChildren }) => (
+  <Page title="Settings" tab={TABS.find(([path]) => path === pagePath.value)?.[1]} actions={actions}>
+    <Tabs />
+    {children}
+  </Page>
+);

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { WebhookResource, WebhookWithSecret } from "../../contract/webhook.ts";
 import { api } from "../api.ts";
-import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
+import { Empty, LoadState, Panel } from "../parts/page.tsx";
 import { WebhookStatus } from "../parts/status.tsx";
 import { Tags } from "../parts/tags.tsx";
 import { Time } from "../parts/time.tsx";
@@ -12,7 +12,7 @@ import { useLoad, useRounds } from "../state/load.ts";
 import { attempt } from "../state/notice.ts";
 import { answerOf, Deliveries, LOOK_MS } from "./deliveries.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
-import { SettingsTabs } from "./settings-tabs.tsx";
+import { SettingsPage } from "./settings-tabs.tsx";
 import { RemoveWebhookDialog, RotateWebhookDialog, WebhookDialog } from "./webhook-dialogs.tsx";
 
 type Open = { kind: "create" } | { kind: "edit" | "rotate" | "remove"; webhook: WebhookResource };
@@ -139,15 +139,13 @@ export const SettingsWebhooks = () => {
   const { data, error, reload } = useLoad(`webhooks ${round}`, (signal) => api.webhooks.list({ signal }));
   const close = () => setOpen(null);
   return (
-    <Page
-      title="Settings"
+    <SettingsPage
       actions={
         <button type="button" class="button primary" onClick={() => setOpen({ kind: "create" })}>
           New webhook
         </button>
       }
     >
-      <SettingsTabs />
       <LoadState data={data} error={error} retry={reload} what="the webhooks" />
       {data?.webhooks.length === 0 && (
         <Empty title="No webhook yet.">
@@ -178,6 +176,6 @@ export const SettingsWebhooks = () => {
           onClose={() => setMade(null)}
         />
       )}
-    </Page>
+    </SettingsPage>
   );
 };

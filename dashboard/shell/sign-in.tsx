@@ -157,19 +157,24 @@ const Form = () => {
   return session.value ? <WrongRole who={session.value} /> : <Ways />;
 };
 
-export const SignIn = () => (
-  <main class="sign-in">
-    <div class="sign-in-signal" aria-hidden="true">
-      <Lamp aspect="stop" />
-      <Lamp aspect="caution" />
-      <Lamp aspect="clear" isLit />
-    </div>
-    <div class="sign-in-panel">
-      <h1 class="nameboard">Signalbox</h1>
-      <Form />
-      <p class="hint">
-        The API is documented at <a href="/docs">/docs</a>.
-      </p>
-    </div>
-  </main>
-);
+export const SignIn = () => {
+  useEffect(() => {
+    document.title = "Sign in · Signalbox";
+  }, []);
+  return (
+    <main class="sign-in">
+      <div class="sign-in-signal" aria-hidden="true">
+        <Lamp aspect="stop" />
+        <Lamp aspect="caution" />
+        <Lamp aspect="clear" isLit />
+      </div>
+      <div class="sign-in-panel">
+        <h1 class="nameboard">Signalbox</h1>
+        <Form />
+        <p class="hint">
+          The API is documented at <a href="/docs">/docs</a>.
+        </p>
+      </div>
+    </main>
+  );
+};

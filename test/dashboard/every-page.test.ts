@@ -93,6 +93,10 @@ describe.skipIf(lacksBrowser())("every page", () => {
   };
 
   /** Of widths at which a page is only looked at for what is wide. */
+  /** Two pages of one name are one to who chooses among tabs by name. */
+  const titlesTwice = (titles: ReadonlyMap<string, string>): string[] =>
+    [...titles].filter(([, title]) => [...titles.values()].filter((one) => one === title).length > 1).map(String);
+
   const widthFaults = async (page: Page, viewport: typeof PHONE): Promise<string[]> => {
     await resize(page, viewport);
     const { width } = viewport;
@@ -109,6 +113,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
     const { page, faults } = await world.open("", { viewport: DESKTOP, colorScheme: "light" });
     const findings: string[] = [];
     for (const [name, place] of Object.entries(places)) {
+    const titles = new Map<string, string>();
       await page.goto(`${world.server.url}/#/${place}`);
       await page.locator("main h1").waitFor();
       for (const [device, viewport] of Object.entries({ desktop: DESKTOP, tablet: TABLET, phone: PHONE })) {
@@ -122,9 +127,11 @@ describe.skipIf(lacksBrowser())("every page", () => {
         findings.push(...found.map((finding) => `${name} in a window of ${viewport.width}: ${finding}`));
       }
       await resize(page, DESKTOP);
+      titles.set(place.split("?", 1)[0] ?? "", await page.title());
     }
     expect(findings).toEqual([]);
     expect(faults()).toEqual([]);
+    expect(titlesTwice(titles)).toEqual([]);
   }, 240_000);
 
   // Each page is another document, which takes long. A tablet shows what a desktop or a phone shows.
