@@ -75,8 +75,9 @@ const UNKNOWN = { aspect: "dark", says: "Loading …" } as const;
 
 const DispatchSignal = () => {
   const { aspect, says } = hasSnapshot.value ? signalNow() : UNKNOWN;
+  const [word = ""] = says.split(":", 1);
   return (
-    <p class={`signal signal-${aspect}`} role="status">
+    <p class={`signal signal-${aspect}`}>
       <span class="signal-head" aria-hidden="true">
         {ASPECTS.map((one) => (
           <span key={one} class={`signal-lens lens-${one}${one === aspect ? " lens-lit" : ""}`}>
@@ -84,7 +85,11 @@ const DispatchSignal = () => {
           </span>
         ))}
       </span>
-      <span class="signal-says">{says}</span>
+      <span class="signal-says">
+        {/* The rest counts, and would be announced again with each job. */}
+        <span role="status">{word}</span>
+        {says.slice(word.length)}
+      </span>
     </p>
   );
 };

@@ -33,6 +33,7 @@ export const KillswitchBanner = () => {
   const state = killswitch.value;
   if (state === null || !state.active) return null;
   const unconfirmed = unconfirmedInWords(state);
+  const isAwaited = state.confirmed_workers < state.workers_to_confirm;
   return (
     <section class="halt" aria-label="Killswitch">
       <div class="halt-says">
@@ -47,7 +48,8 @@ export const KillswitchBanner = () => {
           {state.activated_by}, <Time at={state.activated_at} />
         </p>
       </div>
-      <p class="halt-count" role="status">
+      {/* Announced when all have confirmed, not with each of them. */}
+      <p class="halt-count" role="status" aria-busy={isAwaited}>
         <strong class="num">
           {count(state.confirmed_workers)} of {count(Math.max(state.workers_to_confirm, state.confirmed_workers))}
         </strong>{" "}

@@ -145,7 +145,10 @@ const Ready = ({ job, events, attempts, reload }: Read & { reload: () => void })
     back={backOf(job.id)}
     lead={
       <>
-        <JobStatus status={job.status} /> <code class="id">{job.id}</code>
+        <span role="status">
+          <JobStatus status={job.status} />
+        </span>{" "}
+        <code class="id">{job.id}</code>
       </>
     }
     actions={

@@ -18,6 +18,44 @@ describe.skipIf(lacksBrowser())("who hears the page", () => {
   const create = async (job: Record<string, unknown>): Promise<string> =>
     (await world.call<{ id: string }>("POST", "/api/jobs", job)).id;
 
+  it("is told the signal of the line in a word, and not of each job that changes its figures", async () => {
+    const { page, faults } = await world.show("");
+    const signal = page.locator(".signal");
+    await expect.poll(() => signal.textContent()).toBe("Clear: 5 free places");
+    const id = await create({ prompt: "takes a place" });
+    await worker.start(id);
+    await expect.poll(() => signal.textContent()).toBe("Clear: 4 free places");
+    expect(await signal.getByRole("status").allTextContents()).toEqual(["Clear"]);
+    expect(faults()).toEqual([]);
+  });
+
+  it("is told on a job's page what becomes of it", async () => {
+    const id = await create({ prompt: "watched" });
+    const { page, faults } = await world.show(`jobs/${id}`);
+    const told = page.locator(".page-lead").getByRole("status");
+    await told.getByText(/pending|assigned/).waitFor();
+    // Only what changes within a region that was there is announced.
+    await told.evaluate((region) => region.setAttribute("data-is-same", ""));
+    await worker.complete(id, "done");
+    await told.getByText("completed").waitFor();
+    expect(await page.locator(".page-lead [role=status][data-is-same]").count()).toBe(1);
+    expect(faults()).toEqual([]);
+  });
+
+  it("is told of a halt once, and when all have confirmed it, not with each that does", async () => {
+    const { page, faults } = await world.show("");
+    await world.call("POST", "/killswitch", { level: 1 });
+    const told = page.getByRole("region", { name: "Killswitch" }).getByRole("status");
+    await told.getByText("0 of 1").waitFor();
+    expect(await told.getAttribute("aria-busy")).toBe("true");
+    await register(world, "box-1", { concurrency: 5 });
+    await told.getByText("1 of 1").waitFor();
+    expect(await told.getAttribute("aria-busy")).toBe("false");
+    await world.call("DELETE", "/killswitch?resume_all=true");
+    await expect.poll(() => told.count()).toBe(0);
+    expect(faults()).toEqual([]);
+  });
+
   it("reads the sign-in page's name in the browser's tab when a session has ended", async () => {
     const { page } = await world.open("settings/audit");
     await page.getByRole("link", { name: "Audit log" }).waitFor();
