@@ -39,6 +39,9 @@ export const Dialog = ({
     const closed = (): void => close.current();
     dialog.addEventListener("close", closed);
     dialog.showModal();
+    // The browser takes the first field: of a choice that is not what is chosen.
+    if (document.activeElement?.matches("[type=radio]:not(:checked)"))
+      dialog.querySelector<HTMLElement>("[type=radio]:checked")?.focus();
     return () => {
       // Its own closing must not close a dialog that follows it.
       dialog.removeEventListener("close", closed);

@@ -56,6 +56,15 @@ describe.skipIf(lacksBrowser())("who hears the page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("begins in a dialog at what is chosen", async () => {
+    const id = await create({ prompt: "urgent", priority: "high", provider: "nobody" });
+    const { page } = await world.show(`jobs/${id}`);
+    await page.getByRole("button", { name: "Edit" }).click();
+    const chosen = page.getByRole("dialog").getByRole("radio", { name: "high" });
+    await expect.poll(() => chosen.evaluate((radio) => radio === document.activeElement)).toBe(true);
+    await page.keyboard.press("Escape");
+  });
+
   it("reads the sign-in page's name in the browser's tab when a session has ended", async () => {
     const { page } = await world.open("settings/audit");
     await page.getByRole("link", { name: "Audit log" }).waitFor();
