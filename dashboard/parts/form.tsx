@@ -69,6 +69,8 @@ export const TextField = ({
     spellcheck: false,
     autocomplete: "off" as const,
     class: isCode ? "code" : "",
+    // Words of another direction are written in their own; a code's first word says nothing of the code.
+    dir: isCode ? undefined : ("auto" as const),
     placeholder: placeholder ?? "",
     autofocus: autoFocus === true,
     "aria-invalid": frame.error ? true : undefined,

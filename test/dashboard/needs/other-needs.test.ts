@@ -72,4 +72,14 @@ describe.skipIf(lacksBrowser())("who hears the page", () => {
     await page.getByRole("button", { name: "Sign out" }).first().click();
     await expect.poll(() => page.title()).toBe("Sign in · Signalbox");
   });
+
+  it("writes from right to left what is read so, but no code", async () => {
+    const { page } = await world.show("jobs/new");
+    const isToTheLeft = (label: string): Promise<boolean> =>
+      page.getByLabel(label, { exact: true }).evaluate((field) => field.matches(":dir(rtl)"));
+    await page.getByLabel("Prompt").fill("مرحبا بالعالم!");
+    await page.getByText("Input, start, limits, streaming").click();
+    await page.getByLabel("Input", { exact: true }).fill('{"مرحبا": 1}');
+    expect([await isToTheLeft("Prompt"), await isToTheLeft("Input")]).toEqual([true, false]);
+  });
 });
