@@ -1,5 +1,6 @@
-// Readers who hear the page.
+// Readers who hear the page, who write in another direction, and who print it.
 
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { type ActingWorker, register } from "../acting-worker.ts";
 import { lacksBrowser, startWorld, type World, worldForTests } from "../browser.ts";
@@ -81,5 +82,31 @@ describe.skipIf(lacksBrowser())("who hears the page", () => {
     await page.getByText("Input, start, limits, streaming").click();
     await page.getByLabel("Input", { exact: true }).fill('{"مرحبا": 1}');
     expect([await isToTheLeft("Prompt"), await isToTheLeft("Input")]).toEqual([true, false]);
+  });
+});
+
+describe.skipIf(lacksBrowser())("who prints the page", () => {
+  let world: World;
+  worldForTests(
+    () => startWorld({ hasWorker: false }),
+    (started) => {
+      world = started;
+    },
+  );
+
+  const styleOf = (page: Page, selector: string, property: string): Promise<string> =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((part, name) => getComputedStyle(part).getPropertyValue(name), property);
+
+  it("gets dark ink, the colours of the legend, and no buttons", async () => {
+    const { page } = await world.open("", { colorScheme: "dark" });
+    await page.locator(".plot-legend .swatch").first().waitFor();
+    const onScreen = await styleOf(page, "html", "color");
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    expect(await styleOf(page, "html", "color")).not.toBe(onScreen);
+    expect(await styleOf(page, ".plot-legend .swatch", "print-color-adjust")).toBe("exact");
+    expect(await page.locator(".button:visible").count()).toBe(0);
   });
 });
