@@ -61,7 +61,7 @@ export const CostOverTime = ({ summary, groups, nameOf }: Props) => {
   const at = summary.series.map(({ at: instant }) => Date.parse(instant) / 1000);
   const isByHour = (at[1] ?? 0) - (at[0] ?? 0) < DAY_SECONDS;
   return (
-    <Panel title={isByHour ? "By hour" : "By day"} aside={<span class="dim">UTC</span>} class="span-2">
+    <Panel title={isByHour ? "By hour" : "By day"} class="span-2">
       {/* A new key makes a new plot, because a plot's axis depends on its step. */}
       <Plot
         key={`${summary.from} ${isByHour}`}

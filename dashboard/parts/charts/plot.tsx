@@ -31,7 +31,7 @@ interface PlotProps {
   unit: (value: number) => string;
   /** Events that explain the figures. */
   marks?: readonly PlotMark[];
-  /** Bars are whole days, in UTC. */
+  /** Its hours, too, are those of UTC. */
   isUtc?: boolean;
 }
 
@@ -40,6 +40,8 @@ const LEFT = 60;
 const BOTTOM = 22;
 const TOP = 8;
 const LABEL_WIDTH = 72;
+/** Days of which an axis shows the hours; of more it shows the days. */
+const MOST_OF_HOURS = 2;
 const LABEL_HEIGHT = 34;
 const MAX_BAR = 40;
 const MARK_SIZE = 12;
@@ -64,6 +66,32 @@ const useWidth = () => {
     return () => observer.disconnect();
   }, []);
   return { box, width };
+};
+
+const stepOf = ([first = 0, second = first]: readonly number[]): number => second - first;
+
+/** The service's days are those of UTC. */
+const isOfDays = (at: readonly number[]): boolean => stepOf(at) >= DAY_SECONDS;
+
+interface AxisLabel {
+  readonly x: number;
+  readonly says: string;
+}
+
+/** Where they have room. Steps of one day share its name, which stands at the first of them. */
+export const axisLabels = (
+  at: readonly number[],
+  { xOf, width, isUtc }: Pick<Scale, "xOf"> & { width: number; isUtc: boolean },
+): AxisLabel[] => {
+  const hasDays = stepOf(at) * at.length > MOST_OF_HOURS * DAY_SECONDS;
+  const says = at.map((seconds) => axisTime(seconds * 1000, hasDays, isUtc));
+  let freeFrom = 0;
+  return says.flatMap((one, index) => {
+    const x = xOf(index);
+    if (one === says[index - 1] || x < freeFrom || x + LABEL_WIDTH / 2 > width) return [];
+    freeFrom = x + LABEL_WIDTH;
+    return [{ x, says: one }];
+  });
 };
 
 interface Scale {
@@ -166,8 +194,7 @@ const Axes = ({
   const most = Math.max(1, Math.floor((height - TOP - BOTTOM) / LABEL_HEIGHT));
   const valueStep = roundStep(max, most);
   const values = Array.from({ length: Math.floor(max / valueStep) + 1 }, (_, index) => index * valueStep);
-  const every = Math.max(1, Math.ceil(LABEL_WIDTH / Math.max(scale.slot, 1e-9)));
-  const step = (at[1] ?? 0) - (at[0] ?? 0);
+  const isByUtc = isUtc || isOfDays(at);
   return (
     <g class="plot-axes">
       {values.map((value) => (
@@ -178,13 +205,16 @@ const Axes = ({
           </text>
         </g>
       ))}
-      {at.map((seconds, index) =>
-        index % every === 0 && scale.xOf(index) + LABEL_WIDTH / 2 <= width ? (
-          <text key={seconds} x={scale.xOf(index)} y={height - 6}>
-            {axisTime(seconds * 1000, step >= DAY_SECONDS, isUtc)}
-          </text>
-        ) : null,
+      {isByUtc && (
+        <text x={LEFT - 8} y={height - 6} text-anchor="end">
+          UTC
+        </text>
       )}
+      {axisLabels(at, { xOf: scale.xOf, width, isUtc: isByUtc }).map(({ x, says }) => (
+        <text key={x} x={x} y={height - 6}>
+          {says}
+        </text>
+      ))}
     </g>
   );
 };
