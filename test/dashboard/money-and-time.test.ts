@@ -30,6 +30,11 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await page.getByRole("radio", { name: "model", exact: true }).press("Space");
     await page.getByRole("row").filter({ hasText: "=cmd" }).getByText("$0.90").waitFor();
     await page.locator(".plot-legend").getByText("=cmd").waitFor();
+    await page.getByText("In numbers").click();
+    await page
+      .getByRole("table", { name: "Cost by hour" })
+      .getByRole("row", { name: /^\d+ \w+, \d\d:00 \$0\.90 1$/ })
+      .waitFor();
     const file = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download as CSV" }).click();
     const stream = await (await file).createReadStream();
