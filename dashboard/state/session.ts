@@ -44,6 +44,7 @@ const withoutRole = (who: string): string => who.slice(0, who.lastIndexOf("/"));
 
 const ENDED = "Your session has ended: it expired, or was ended, or its key was revoked or rotated.";
 const SIGNED_OUT_ELSEWHERE = "You signed out in another tab.";
+const KEEPS_NO_COOKIE = "This browser blocks cookies. Allow this site's: one of them is the session.";
 const RESUME_AGAIN_MS = 3000;
 
 const isUnknown = (error: unknown): boolean => error instanceof ApiProblem && error.status === 401;
@@ -118,7 +119,7 @@ const resumeAgain = (said: string): void => {
 const check = (): Promise<void> =>
   read((error) => {
     if (!isUnknown(error)) return;
-    signInNote.value = readHint() === "out" ? SIGNED_OUT_ELSEWHERE : ENDED;
+    signInNote.value = !navigator.cookieEnabled ? KEEPS_NO_COOKIE : readHint() === "out" ? SIGNED_OUT_ELSEWHERE : ENDED;
     session.value = null;
   });
 

@@ -72,6 +72,15 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     expect(await page.getByRole("alert").textContent()).not.toContain("Bearer");
   });
 
+  it("says that it needs a cookie where the browser keeps none", async () => {
+    const { page } = await world.visit("/");
+    await page.evaluate(() => Object.defineProperty(navigator, "cookieEnabled", { value: false }));
+    await page.getByLabel("Key").fill(world.server.adminKey);
+    page.on("response", () => page.context().clearCookies());
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").getByText("This browser blocks cookies.").waitFor();
+  });
+
   it("is restored, and an address with a key asks, also when the browser has forgotten that it is signed in", async () => {
     const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "other", role: "standard" });
     const { page } = await world.open("");
