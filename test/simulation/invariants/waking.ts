@@ -24,7 +24,7 @@ const linesOf = ({ jobs }: Store) => {
 
 const ofStore = (store: Store, memory: Memory): Record<string, unknown> => {
   const { jobs, deliveries, outbox } = store;
-  const lines = linesOf(store, memory);
+  const lines = linesOf(store);
   return {
     "open jobs": jobs.openCounts(),
     "open streams": jobs.openStreamCount(),
