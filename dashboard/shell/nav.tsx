@@ -47,7 +47,8 @@ export const Nav = () => {
   const [isMoreOpen, setMoreOpen] = useState(false);
   const element = useRef<HTMLElement>(null);
   const offered = destinations();
-  const isHereInMore = offered.slice(PHONE_PLACES).some(({ path }) => path === place.value.segments[0]);
+  const inMore = offered.slice(PHONE_PLACES);
+  const isHereInMore = inMore.some(({ path }) => path === place.value.segments[0]);
   const here = pagePath.value;
   // Navigating closes it.
   useEffect(() => setMoreOpen(false), [here]);
@@ -59,12 +60,10 @@ export const Nav = () => {
   return (
     <nav ref={element} class={`nav${isMoreOpen ? " nav-open" : ""}`} aria-label="Main" onKeyDown={closeOnEscape}>
       <ul>
-        {offered.map((one, index) => (
-          <NavLink key={one.path} {...one} class={index < PHONE_PLACES ? "nav-first" : "nav-rest"} />
+        {offered.slice(0, PHONE_PLACES).map((one) => (
+          <NavLink key={one.path} {...one} class="nav-first" />
         ))}
-        <li class="nav-account">
-          <Account />
-        </li>
+        {/* Before what it opens, for who goes on by keyboard. */}
         <li class="nav-more">
           <button
             type="button"
@@ -75,6 +74,12 @@ export const Nav = () => {
             <Icon name="more" />
             More
           </button>
+        </li>
+        {inMore.map((one) => (
+          <NavLink key={one.path} {...one} class="nav-rest" />
+        ))}
+        <li class="nav-account">
+          <Account />
         </li>
       </ul>
     </nav>

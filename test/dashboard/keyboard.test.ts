@@ -107,6 +107,15 @@ describe.skipIf(lacksBrowser())("a bad night by keyboard", () => {
     expect(covered).toEqual([]);
   });
 
+  it("goes on from a phone's More to what it opens, and Escape leads back", async () => {
+    const { page } = await world.open("cost", { viewport: { width: 320, height: 640 } });
+    await page.getByRole("button", { name: "More" }).focus();
+    for (const key of ["Enter", "Tab"]) await page.keyboard.press(key);
+    expect((await focusOf(page)).says).toBe("Batches");
+    await page.keyboard.press("Escape");
+    expect((await focusOf(page)).says).toBe("More");
+  });
+
   it("pauses and resumes a worker from the palette, which hears what is typed from the first letter on", async () => {
     const { page, faults } = await world.open("fleet");
     await tabTo(page, "Columns");
