@@ -1,12 +1,15 @@
-// Scroll positions: Back and Forward return to them, a link starts at the top.
+// Scroll positions: Back and Forward return to them, also from another document, and so does a reload; a link starts at the
+// top.
 
 import { effect } from "@preact/signals";
 import { entry, isReturn, pagePath } from "../router.ts";
+import { keepJson, keptJson } from "./storage.ts";
 
 const MAX_KEPT = 100;
 /** Longest wait for a page to become as tall as it was. */
 const GIVE_UP_AFTER_MS = 3000;
 
+const KEPT_AS = "signalbox.scroll";
 const positions = new Map<number, number>();
 let stopReturning = (): void => {};
 
@@ -35,8 +38,15 @@ const keepPosition = (): void => {
   if (positions.size > MAX_KEPT && oldest !== undefined) positions.delete(oldest);
 };
 
+/** For the documents that this tab shows after this one. */
+const keepBeyondDocument = (): void => {
+  for (const [at, top] of Object.entries(keptJson("sessionStorage", KEPT_AS) ?? {})) positions.set(Number(at), top);
+  addEventListener("pagehide", () => keepJson("sessionStorage", KEPT_AS, Object.fromEntries(positions)));
+};
+
 export const keepScroll = (): void => {
   history.scrollRestoration = "manual";
+  keepBeyondDocument();
   addEventListener("scroll", keepPosition, { passive: true });
   let shown = "";
   effect(() => {

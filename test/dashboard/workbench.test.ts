@@ -246,7 +246,13 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     await page.getByRole("heading", { name: /many/ }).first().waitFor();
     expect(await page.evaluate(() => scrollY)).toBe(0);
     await page.goBack();
-    await expect.poll(() => page.evaluate(() => scrollY)).toBe(before);
+    const isThere = (): Promise<void> => expect.poll(() => page.evaluate(() => scrollY)).toBe(before);
+    await isThere();
+    await page.reload();
+    await isThere();
+    await page.goto(`${world.server.url}/docs`);
+    await page.goBack();
+    await isThere();
   });
 
   it("turns pages by cursor, further than an offset reaches, and back", async () => {
