@@ -1,4 +1,4 @@
-// Readers who hear the page, who write in another direction, and who print it.
+// Readers who hear the page, who write in another direction, and who print it, or see little.
 
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
@@ -85,7 +85,7 @@ describe.skipIf(lacksBrowser())("who hears the page", () => {
   });
 });
 
-describe.skipIf(lacksBrowser())("who prints the page", () => {
+describe.skipIf(lacksBrowser())("who prints the page, or sees little", () => {
   let world: World;
   worldForTests(
     () => startWorld({ hasWorker: false }),
@@ -100,7 +100,13 @@ describe.skipIf(lacksBrowser())("who prints the page", () => {
       .first()
       .evaluate((part, name) => getComputedStyle(part).getPropertyValue(name), property);
 
-  it("gets dark ink, the colours of the legend, and no buttons", async () => {
+  it("gets no grey words where more contrast is asked for", async () => {
+    const { page } = await world.open("", { contrast: "more", colorScheme: "dark" });
+    await page.locator(".tile .dim, .page .dim").first().waitFor();
+    expect(await styleOf(page, ".page .dim", "color")).toBe(await styleOf(page, "html", "color"));
+  });
+
+  it("gets dark ink on paper, the colours of the legend, and no buttons", async () => {
     const { page } = await world.open("", { colorScheme: "dark" });
     await page.locator(".plot-legend .swatch").first().waitFor();
     const onScreen = await styleOf(page, "html", "color");
