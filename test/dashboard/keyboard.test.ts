@@ -107,6 +107,12 @@ describe.skipIf(lacksBrowser())("a bad night by keyboard", () => {
     expect(covered).toEqual([]);
   });
 
+  it("comes to the last page of the navigation in the window of a phone on its side", async () => {
+    const { page } = await world.open("jobs/new", { viewport: { width: 844, height: 390 } });
+    await page.getByRole("heading", { name: "New job" }).waitFor();
+    await tabTo(page, "Settings");
+  });
+
   it("goes on from a phone's More to what it opens, and Escape leads back", async () => {
     const { page } = await world.open("cost", { viewport: { width: 320, height: 640 } });
     await page.getByRole("button", { name: "More" }).focus();
