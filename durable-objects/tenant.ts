@@ -1,11 +1,9 @@
-// One tenant: the single writer of its live state. Each request, frame and alarm becomes a turn, and no caller is
-// answered before its turn is stored. This file has what others may call; the operations are in `operations/`.
+// One tenant: the single writer of its live state. This file has what others may call beside the operations, which are in
+// `operations/`.
 
-import { DurableObject } from "cloudflare:workers";
 import type { KeyResource } from "../contract/access/key.ts";
 import type { ClaimAnswer } from "../contract/fleet/worker.ts";
 import type { JobReport } from "../contract/socket.ts";
-import { SWITCHING_PROTOCOLS } from "../contract/words/http-status.ts";
 import { mayHaveBytes } from "../domain/file/file.ts";
 import type { Metric } from "../domain/insight/exposition.ts";
 import { FULL_HALT } from "../domain/killswitch.ts";
@@ -14,10 +12,7 @@ import type { HistoryPlace } from "../domain/tenant/tenant-database.ts";
 import type { JobStatus } from "../domain/words/job-status.ts";
 import type { Refusal } from "../domain/words/refusal.ts";
 import { ok, type Result } from "../domain/words/result.ts";
-import { configureLog, log } from "../log/log.ts";
 import { type AdmissionAnswer, type AdmissionName, type AdmissionRequest, runAdmission } from "./admissions.ts";
-import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
-import { answerGroup, answerText, thrownLine } from "./calls/grouped-calls.ts";
 import { counted } from "./calls/key-rates.ts";
 import { OPERATOR, SERVICE } from "./calls/turn-runner.ts";
 import { type HistoryMove, moveHistory } from "./moves/history-move.ts";
@@ -41,39 +36,25 @@ import { briefMetrics } from "./operations/insight/metrics.ts";
 import { boundTenant, countPruned, noteArchive } from "./placing/storage-use.ts";
 import type { ResultStep, RunnerOwner } from "./relay/runner-owner.ts";
 import type { StreamLease, StreamOwner } from "./relay/stream-owner.ts";
-import { SocketLine } from "./sockets/line-sockets.ts";
-import { ALONE, callMethod, GROUP, LINE_URL, type LineEnd, openLine } from "./sockets/object-line.ts";
 import { handleMessage } from "./sockets/socket-messages.ts";
 import type { CatalogReport } from "./steps/catalog.ts";
 import type { Credential } from "./steps/holders.ts";
 import { openStore } from "./store/open.ts";
-import { nextWakeAt, readTimetable } from "./sweep/sweep.ts";
-import type { TenantEnv } from "./tenant-env.ts";
-import { makeParts, type TenantParts } from "./tenant-parts.ts";
+import { TenantObject } from "./tenant-object.ts";
 import type { JobWaits } from "./waits/job-waits.ts";
 
-/** After a failed sweep the alarm fires again after this time. */
-const FAILED_SWEEP_RETRY_MS = 5_000;
 /** Below what one call may ask of other objects. */
 const FILES_ENDED_A_CALL = 500;
 
-export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, RunnerOwner {
-  readonly #parts: TenantParts;
-
-  constructor(state: DurableObjectState, env: TenantEnv) {
-    super(state, env);
-    configureLog(env);
-    this.#parts = makeParts(state, env);
-  }
-
+export class Tenant extends TenantObject implements StreamOwner, RunnerOwner {
   /** Creates the tenant with its first admin key. Only called by the edge, with the root key. */
   async create(request: NewTenant): Promise<Result<null, Refusal>> {
-    return this.#parts.turns.decide(SERVICE, (turn) => createTenant(turn, request));
+    return this.parts.turns.decide(SERVICE, (turn) => createTenant(turn, request));
   }
 
   /** Adds an admin key. Only called by the edge, with the root key. */
   async addAdminKey(request: NewKey): Promise<Result<KeyResource, Refusal>> {
-    return this.#parts.turns.decide(OPERATOR, (turn) => addAdminKey(turn, request));
+    return this.parts.turns.decide(OPERATOR, (turn) => addAdminKey(turn, request));
   }
 
   /** What the edge asks for somebody who has no session yet; it has checked what they bring. */
@@ -81,29 +62,29 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     name: Name,
     request: AdmissionRequest<Name>,
   ): Promise<Result<AdmissionAnswer<Name>, Refusal>> {
-    return this.#parts.turns.decide(SERVICE, (turn) => runAdmission(turn, name, request));
+    return this.parts.turns.decide(SERVICE, (turn) => runAdmission(turn, name, request));
   }
 
   /** Sets what it may store. Only called by the edge, with the root key. */
   async bound(request: { maxGb: number | null }): Promise<Result<{ storedBytes: number }, Refusal>> {
-    return this.#parts.turns.decide(OPERATOR, (turn) => boundTenant(turn, request));
+    return this.parts.turns.decide(OPERATOR, (turn) => boundTenant(turn, request));
   }
 
   /** Ends some of the tenant's files, before it ends itself; false if none is left. Only called by the edge. */
   async endFiles(): Promise<boolean> {
-    const { files, batches } = this.#parts.store;
+    const { files, batches } = this.parts.store;
     const some = files.someAlone(FILES_ENDED_A_CALL);
-    await this.#parts.files.end(some.filter(mayHaveBytes));
+    await this.parts.files.end(some.filter(mayHaveBytes));
     for (const { id } of some) files.remove(id);
     if (some.length === FILES_ENDED_A_CALL) return true;
     // Until its lines are known, a batch has no files.
-    await this.#parts.files.endShared(files.allShelved(), batches.open());
+    await this.parts.files.endShared(files.allShelved(), batches.open());
     return false;
   }
 
   /** For the metrics of the whole deployment. Only called by the edge, with the root key. */
   async tellMetrics(): Promise<Result<Metric[], Refusal>> {
-    return ok(await this.#parts.turns.read(briefMetrics));
+    return ok(await this.parts.turns.read(briefMetrics));
   }
 
   /**
@@ -112,110 +93,58 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
    */
   async destroy(): Promise<void> {
     // Without the memory: a tenant whose rows do not fit into it must end, too.
-    this.ctx.waitUntil(this.#parts.relays.endAll(this.#parts.store.workers.relayed()));
-    this.ctx.waitUntil(this.#parts.relays.dropBodies(this.#parts.store.jobs.heldBodies()));
+    this.ctx.waitUntil(this.parts.relays.endAll(this.parts.store.workers.relayed()));
+    this.ctx.waitUntil(this.parts.relays.dropBodies(this.parts.store.jobs.heldBodies()));
     await this.ctx.blockConcurrencyWhile(async () => {
-      this.#parts.sockets.endAll("deleted");
+      this.parts.sockets.endAll("deleted");
       await this.ctx.storage.deleteAlarm();
       await this.ctx.storage.deleteAll();
       openStore(this.ctx.storage);
-      this.#parts.turns.forget();
+      this.parts.turns.forget();
     });
-    this.#parts.waiters.notifyAll("");
-    await this.#parts.history.ended();
+    this.parts.waiters.notifyAll("");
+    await this.parts.history.ended();
   }
 
   /** The steps of a move to another deployment (`relocation.ts`). */
   async leave(to: string): Promise<Result<Leaving, Refusal>> {
-    return this.#parts.relocation.leave(to);
+    return this.parts.relocation.leave(to);
   }
 
   async stay(): Promise<Result<null, Refusal>> {
-    const stayed = await this.#parts.relocation.stay();
+    const stayed = await this.parts.relocation.stay();
     // Its alarms did nothing meanwhile.
     if (stayed.ok) await this.alarm();
     return stayed;
   }
 
   async endLeaving(): Promise<Result<null, Refusal>> {
-    return this.#parts.relocation.endLeaving();
+    return this.parts.relocation.endLeaving();
   }
 
   async readTable(request: PageRequest): Promise<Result<TablePage, Refusal>> {
-    return this.#parts.relocation.readTable(request);
+    return this.parts.relocation.readTable(request);
   }
 
   async makeRoom(arrival: Arrival): Promise<Result<"arriving" | "arrived", Refusal>> {
-    return this.#parts.relocation.makeRoom(arrival);
+    return this.parts.relocation.makeRoom(arrival);
   }
 
   async writeTable(table: string, part: TableRows): Promise<Result<null, Refusal>> {
-    return this.#parts.relocation.writeTable(table, part);
+    return this.parts.relocation.writeTable(table, part);
   }
 
   async settleIn(origin: string): Promise<Result<null, Refusal>> {
-    return this.#parts.relocation.settleIn(origin);
+    return this.parts.relocation.settleIn(origin);
   }
 
   /** The steps of its history's move to another database here. After the first, nothing is on its way to the old one. */
   async moveHistory(move: HistoryMove): Promise<Result<HistoryPlace, Refusal>> {
-    const { turns, history } = this.#parts;
+    const { turns, history } = this.parts;
     const moved = await turns.relocate(OPERATOR, (turn) => moveHistory(turn, move));
     await history.ended();
     if (moved.ok && moved.value.to === null) await history.flush();
     return moved;
-  }
-
-  /** Any operation of `api.ts`, authenticated and run in one turn. */
-  async call<Name extends OperationName>(
-    credential: Credential,
-    name: Name,
-    request: RequestOf<Name>,
-  ): Promise<Result<AnswerOf<Name>, Refusal>> {
-    return this.#parts.operations.call(credential, name, request);
-  }
-
-  /** One call as text (`grouped-calls.ts`). */
-  async callText(text: string): Promise<string> {
-    return answerText(
-      text,
-      async (credential, name, request) => {
-        if (this.#mustWait(name)) await this.#parts.history.roomFor(text.length);
-        return this.call(credential, name, request);
-      },
-      this.#parts.databaseNumber,
-    );
-  }
-
-  /** New jobs are what makes history longer. */
-  #mustWait(name: OperationName): boolean {
-    return OPERATIONS[name].kind === "create" && this.#parts.history.isHeld;
-  }
-
-  /** The calls of the edge in Node on its line. */
-  #onLine(tell: (text: string) => void): LineEnd {
-    const sockets = new SocketLine(tell, {
-      intake: this.#parts.intake,
-      turns: this.#parts.turns,
-      table: this.#parts.lineSockets,
-    });
-    return {
-      answer: (method, text) => sockets.answer(method, text) ?? this.#answer(method, text),
-      hear: (text) => void sockets.hear(text),
-      ended: () => sockets.ended(),
-    };
-  }
-
-  #answer(method: string, text: string): Promise<string> {
-    if (method === ALONE) return this.callText(text).catch(thrownLine);
-    if (method !== GROUP) return callMethod(this, method, text);
-    return answerGroup(
-      text,
-      (begin) => this.#parts.turns.together(begin),
-      (...call) => this.#parts.operations.callInTurn(...call),
-      this.#parts.databaseNumber,
-      (name) => this.#mustWait(name),
-    );
   }
 
   /** A claim that waits for a job for up to `waitMs`. `caller`: its name, if it may leave (`leaveWait`). */
@@ -227,31 +156,31 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
   ): Promise<Result<ClaimAnswer, Refusal>> {
     const claim = (isWaiting: boolean) =>
       this.call(isWaiting ? credential : counted(credential), "claim", { ...request, isWaiting });
-    return this.#parts.claims.claim(request.instance, waitMs, claim, caller);
+    return this.parts.claims.claim(request.instance, waitMs, claim, caller);
   }
 
   /** Answers that wait for a job (`job-waits.ts`). */
   waitForJob(...asked: Parameters<JobWaits["end"]>): ReturnType<JobWaits["end"]> {
-    return this.#parts.jobWaits.end(...asked);
+    return this.parts.jobWaits.end(...asked);
   }
 
   ask(...asked: Parameters<JobWaits["ask"]>): ReturnType<JobWaits["ask"]> {
-    return this.#parts.jobWaits.ask(...asked);
+    return this.parts.jobWaits.ask(...asked);
   }
 
   watch(...asked: Parameters<JobWaits["watch"]>): ReturnType<JobWaits["watch"]> {
-    return this.#parts.jobWaits.watch(...asked);
+    return this.parts.jobWaits.watch(...asked);
   }
 
   /** The caller of one of these waits has left. */
   async leaveWait(caller: string): Promise<Result<null, Refusal>> {
-    this.#parts.waiters.leave(caller);
+    this.parts.waiters.leave(caller);
     return ok(null);
   }
 
   /** What relays report and ask (`StreamOwner`). */
   async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
-    await this.#parts.turns.decide(SERVICE, (turn) =>
+    await this.parts.turns.decide(SERVICE, (turn) =>
       turn.store.jobs.find(jobId)?.lease === lease
         ? abandon(turn, { id: jobId, why: isSlow ? "slow" : "left" })
         : ok(false),
@@ -259,141 +188,82 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
   }
 
   async firstToken(id: string, lease: number): Promise<void> {
-    await this.#parts.turns.decide(SERVICE, (turn) => reportFirstToken(turn, { id, lease }));
+    await this.parts.turns.decide(SERVICE, (turn) => reportFirstToken(turn, { id, lease }));
   }
 
   async endBegunAnswer(jobId: string): Promise<void> {
-    await this.#parts.turns.decide(SERVICE, (turn) => ok(endBegunAnswer(turn, jobId)));
+    await this.parts.turns.decide(SERVICE, (turn) => ok(endBegunAnswer(turn, jobId)));
   }
 
   async givenTo(instance: string, leases: readonly StreamLease[]): Promise<boolean[]> {
-    return this.#parts.turns.read((turn) => leases.map((one) => isGivenTo(turn, instance, one)));
+    return this.parts.turns.read((turn) => leases.map((one) => isGivenTo(turn, instance, one)));
   }
 
   async areValid(holders: readonly string[]): Promise<boolean[]> {
-    const { turns, isValid } = this.#parts;
+    const { turns, isValid } = this.parts;
     return turns.read(() => holders.map((one) => isValid(JSON.parse(one) as Credential)));
   }
 
   async streamLost(jobId: string, lease: number): Promise<void> {
-    await this.#parts.turns.decide(SERVICE, (turn) => ok(loseStream(turn, { jobId, lease })));
+    await this.parts.turns.decide(SERVICE, (turn) => ok(loseStream(turn, { jobId, lease })));
   }
 
   async endsOf(leases: readonly StreamLease[]): Promise<AttemptEnd[]> {
-    return this.#parts.turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
+    return this.parts.turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
 
   /** What the coordinator's own calls report (`RunnerOwner`). */
   async hearRunner(instance: string, report: JobReport, refusal: string | null): Promise<boolean> {
     if (refusal !== null)
-      await this.#parts.turns.decide(SERVICE, (turn) => ok(noteEdgeTrouble(turn, instance, refusal)));
-    const heard = await this.#parts.turns.decide(SERVICE, (turn) =>
+      await this.parts.turns.decide(SERVICE, (turn) => ok(noteEdgeTrouble(turn, instance, refusal)));
+    const heard = await this.parts.turns.decide(SERVICE, (turn) =>
       handleMessage(turn, instance, refusal === null ? report : leftToOthers(turn, report, refusal)),
     );
     return heard.ok;
   }
 
   async keepRunnerResult(step: ResultStep): Promise<Result<unknown, Refusal>> {
-    return this.#parts.turns.decide(SERVICE, (turn): Result<unknown, Refusal> => {
+    return this.parts.turns.decide(SERVICE, (turn): Result<unknown, Refusal> => {
       if (step.do === "announce") return announceOutput(turn, step.asked);
       return step.do === "finish" ? finishOutput(turn, step.asked) : forgetFile(turn, step.asked);
     });
   }
 
   async sealedKey(provider: string): Promise<string | null> {
-    return this.#parts.turns.read((turn) => turn.store.providerKeys.find(provider)?.sealed ?? null);
+    return this.parts.turns.read((turn) => turn.store.providerKeys.find(provider)?.sealed ?? null);
   }
 
   /** A file that a signed link names; only called by the edge, after it has checked the signature. */
   async fileOf(id: string): Promise<Result<ReadableFile, Refusal>> {
-    return this.#parts.turns.decide(OPERATOR, (turn) => readFile(turn, { id }));
+    return this.parts.turns.decide(OPERATOR, (turn) => readFile(turn, { id }));
   }
 
   /** Brings D1 up to date with everything before this call; false while D1 is down or far behind. */
   async drain(): Promise<boolean> {
-    return this.#parts.history.flushForReader();
+    return this.parts.history.flushForReader();
   }
 
   /** The result of a sync; only called by the edge, after it has stored the list. */
   async learnCatalog(report: CatalogReport): Promise<Result<null, Refusal>> {
-    return this.#parts.turns.decide(SERVICE, (turn) => learnCatalog(turn, report));
+    return this.parts.turns.decide(SERVICE, (turn) => learnCatalog(turn, report));
   }
 
   /** Viewers read the subscriptions again; only called by the edge, after it has stored a change of them. */
   async noteSubscriptions(): Promise<void> {
-    await this.#parts.turns.decide(SERVICE, (turn) => ok(void turn.effects.changedTopics.add("catalog")));
+    await this.parts.turns.decide(SERVICE, (turn) => ok(void turn.effects.changedTopics.add("catalog")));
   }
 
   /** History has these finished jobs no more, but perhaps the archive; only called by the Cron Trigger, afterwards. */
   async notePruned(pruned: Partial<Record<JobStatus, number>>, archivedBytes = 0): Promise<void> {
-    await this.#parts.turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned, archivedBytes)));
+    await this.parts.turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned, archivedBytes)));
   }
 
   /** The archive does not take jobs that are old enough for it. */
   async noteArchiveTrouble(): Promise<void> {
-    await this.#parts.turns.decide(SERVICE, (turn) => ok(noteArchive(turn, true)));
+    await this.parts.turns.decide(SERVICE, (turn) => ok(noteArchive(turn, true)));
   }
 
   async isSyncHalted(): Promise<boolean> {
-    return this.#parts.turns.read(({ memory }) => memory.absence !== null || memory.killswitch.level >= FULL_HALT);
-  }
-
-  /** Called by the Cron Trigger for a tenant whose alarm is long overdue. */
-  async poke(): Promise<void> {
-    await this.alarm();
-    await this.#parts.history.noteWake();
-  }
-
-  override async fetch(request: Request): Promise<Response> {
-    if (request.url === LINE_URL) return openLine((tell) => this.#onLine(tell));
-    const credential = JSON.parse(request.headers.get("x-signalbox-credential") ?? "{}") as Credential;
-    const instance = request.headers.get("x-signalbox-instance");
-    const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
-    const accepted = await this.#parts.intake.open(this.#parts.hibernating.of(server), credential, instance);
-    if (!accepted.ok) return Response.json(accepted.error, { status: 403 });
-    return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
-  }
-
-  override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
-    await this.#parts.intake.hear(this.#parts.hibernating.of(socket), typeof frame === "string" ? frame : null);
-  }
-
-  override async webSocketClose(socket: WebSocket): Promise<void> {
-    await this.#parts.intake.ended(this.#parts.hibernating.of(socket));
-  }
-
-  override async webSocketError(socket: WebSocket): Promise<void> {
-    await this.#parts.intake.ended(this.#parts.hibernating.of(socket));
-  }
-
-  /** Runs the timetable; never throws, always sets the next alarm. */
-  override async alarm(): Promise<void> {
-    const { wake, turns, history } = this.#parts;
-    try {
-      await wake.begin();
-      if (turns.memory.absence !== null) return wake.end(null);
-      wake.end(await this.#sweep());
-    } catch (error) {
-      log("error", "alarm.failed", { tenant: this.ctx.id.name }, error);
-      wake.backOff(FAILED_SWEEP_RETRY_MS);
-    }
-    history.start();
-  }
-
-  /** Does what is due. Resolves to when anything is due next. */
-  async #sweep(): Promise<number | null> {
-    const { due, nextAt } = await this.#parts.turns.read(readTimetable);
-    if (due.length === 0) return nextAt;
-    const swept = due.map(({ what, run }) =>
-      this.#parts.turns
-        .decide(SERVICE, (turn) => ok(run(turn)))
-        .catch((error: unknown) => {
-          log("error", "sweep.failed", { tenant: this.ctx.id.name, what }, error);
-          this.#parts.turns.countSweepFailure(what);
-          throw error;
-        }),
-    );
-    await Promise.all(swept);
-    return this.#parts.turns.read(nextWakeAt);
+    return this.parts.turns.read(({ memory }) => memory.absence !== null || memory.killswitch.level >= FULL_HALT);
   }
 }

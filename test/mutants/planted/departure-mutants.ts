@@ -40,7 +40,7 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
     "a tenant that stays has no alarm",
     "durable-objects/tenant.ts",
     "if (stayed.ok) await this.alarm();",
-    "if (stayed.ok) this.#parts.wake.clear();",
+    "if (stayed.ok) this.parts.wake.clear();",
   ),
   mutant(
     "a tenant that has arrived stays halted",
@@ -69,8 +69,8 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   mutant(
     "the deletion of a tenant does not wait for what is on its way to history",
     "durable-objects/tenant.ts",
-    "await this.#parts.history.ended();",
-    "void this.#parts.history.ended();",
+    "await this.parts.history.ended();",
+    "void this.parts.history.ended();",
   ),
   mutant(
     "a drain writes into a tenant that was deleted meanwhile",

@@ -77,7 +77,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the alarm does not arm the next",
-    "durable-objects/tenant.ts",
+    "durable-objects/tenant-object.ts",
     "wake.end(await this.#sweep());",
     "await this.#sweep();",
   ),
