@@ -1,9 +1,10 @@
 // `npm run dev`: the edge under `wrangler dev`, which reloads on every change, and the dashboard, rebuilt on changes.
-// The state is below .wrangler/: development never touches the data of `npm start`. When this ends, in whatever way, so
+// The state is below .wrangler/, or where --persist-to says: development never touches the data of `npm start`. When this ends, in whatever way, so
 // does everything that it started.
 
 import { existsSync } from "node:fs";
 import path from "node:path";
+import { parseArgs } from "node:util";
 import { VITE_CONFIG, VITE_WATCH } from "../self-host/build/dashboard.ts";
 import { type Supervised, supervise } from "../self-host/children/supervised.ts";
 import { runScript } from "../self-host/exit-error.ts";
@@ -33,8 +34,14 @@ const serve = async (): Promise<number> => {
   return code;
 };
 
+/** All else is wrangler's. */
+const stateFolder = (): string => {
+  const { values } = parseArgs({ options: { "persist-to": { type: "string" } }, strict: false });
+  return path.resolve(ROOT, String(values["persist-to"] ?? ".wrangler/state"));
+};
+
 await runScript(async () => {
   await buildAll();
-  await migrateDevelopment(path.join(ROOT, ".wrangler/state"));
+  await migrateDevelopment(stateFolder());
   return serve();
 });

@@ -22,10 +22,14 @@ setInterval(() => {}, 1000);
 `;
 const MINIFLARE = `exports.convertV4MiniflareOptions = (options) => options;
 exports.Miniflare = class {
+  constructor({ resourcePersistencePath }) {
+    require("node:fs").writeFileSync("migrated", resourcePersistencePath);
+  }
   dispatchFetch = async () => new Response();
   async dispose() {}
 };
 `;
+const STATE = ["--local-upstream", "a.test", "--persist-to", "elsewhere"];
 const LINKED = [
   "contract",
   "dashboard",
@@ -91,7 +95,13 @@ beforeEach(async () => {
   writeFileSync(path.join(folder.path, "node_modules/miniflare/index.js"), MINIFLARE);
   dev = spawn(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", "--preserve-symlinks", "--preserve-symlinks-main", "scripts/dev.ts"],
+    [
+      "--disable-warning=ExperimentalWarning",
+      "--preserve-symlinks",
+      "--preserve-symlinks-main",
+      "scripts/dev.ts",
+      ...STATE,
+    ],
     { cwd: folder.path, stdio: "ignore" },
   );
   await eventually(() => expect(started()).toHaveLength(2));
@@ -114,4 +124,9 @@ it("ends when its edge does, and keeps the package beside the dashboard that is 
   const edge = started().find(({ args }) => args[0] === "dev");
   process.kill(edge?.pids[0] ?? 0, "SIGKILL");
   await eventually(() => expect(started().flatMap(({ pids }) => pids.filter(isAlive))).toEqual([]));
+});
+
+it("migrates the state that its edge is told to use", () => {
+  expect(started().find(({ args }) => args[0] === "dev")?.args).toEqual(expect.arrayContaining(STATE));
+  expect(readFileSync(path.join(folder.path, "migrated"), "utf8")).toBe(path.join(folder.path, "elsewhere/v3"));
 });
