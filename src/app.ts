@@ -185,6 +185,8 @@ app.get(longModelRoute.path, inEnvelope(longModelRoute.handle));
 /** Clients differ in whether they add "/v1" to the address that they are given. */
 const baseUrlHint = (path: string): string => {
   const isThere = (other: string): boolean => endpoints.some(({ description }) => description.path === other);
+  const once = path.replace(/\/+/g, "/");
+  if (once !== path && isThere(once)) return `: the client's base URL must not end with "/"`;
   const behind = /^\/v1(\/.+)/.exec(path)?.[1];
   if (behind !== undefined && isThere(behind)) return `: the client's base URL must end before "/v1"`;
   return isThere(`/v1${path}`) ? `: the client's base URL must end with "/v1"` : "";

@@ -1,7 +1,7 @@
 // Section 1 of the contract: problems, limits, malformed requests. The OpenAPI document: documents.workers.test.ts.
 
 import { describe, expect, it } from "vitest";
-import { ORIGIN, request } from "../support/workerd/client.ts";
+import { type Body, ORIGIN, request } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
 import { useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
@@ -68,6 +68,10 @@ describe("errors", () => {
       const answer = await edgeFetch(`${ORIGIN}${path}`, { method: "POST" });
       const message = `route "${path}" not found: the client's base URL must end before "/v1"`;
       expect(await answer.json()).toMatchObject({ error: { message } });
+    }
+    for (const path of ["/v1//chat/completions", "//v1/messages"]) {
+      const { error, detail } = await (await edgeFetch(`${ORIGIN}${path}`, { method: "POST" })).json<Body>();
+      expect(error?.message ?? detail).toBe(`route "${path}" not found: the client's base URL must not end with "/"`);
     }
     expect((await world.post("/completion", {})).body.detail).toBe('route "/completion" not found');
   });
