@@ -11,8 +11,8 @@ export interface Begun {
   readonly kind: "events";
   readonly job: Followed;
   readonly body: ReadableStream<Uint8Array>;
-  /** Settles when the attempt is over. */
-  readonly over: Promise<unknown>;
+  /** The job when the attempt is over; null if that cannot be known. */
+  readonly over: Promise<Followed | null>;
 }
 
 /** What the client gets first. */
@@ -56,7 +56,7 @@ export const beginStream = async (from: Followed, { watch, attach, lateMs }: Beg
       throw error;
     });
     if (first !== null) {
-      return { kind: "events", job, body: first, over: moved.catch(() => undefined) };
+      return { kind: "events", job, body: first, over: moved.catch(() => null) };
     }
     const now = await moved;
     const late = hasStream(now) ? await within(attached, lateMs) : null;

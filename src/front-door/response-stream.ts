@@ -68,7 +68,7 @@ class Place {
 
   /** A response that is over, of which this reader has no events yet, or only some. */
   rest(answer: Json): string {
-    const events = eventsIn(eventsOfAnswer(answer));
+    const events = eventsIn(eventsOfResult("responses", answer, true));
     const said = this.hasBegun ? "" : this.next(events.join("\n\n"));
     const last = eventOf(events.at(-1) ?? "");
     return last === null || this.isOver ? said : said + this.#end(last);
@@ -87,8 +87,6 @@ class Place {
     return this.#say({ ...event, number, data: { ...event.data, sequence_number: number } });
   }
 }
-
-const eventsOfAnswer = (answer: Json): string => eventsOfResult("responses", answer, true);
 
 /** Refuses before the answer begins; from then on the stream says how it ends. */
 export const responseEvents = async (

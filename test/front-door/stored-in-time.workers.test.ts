@@ -52,3 +52,26 @@ it("a streamed answer whose worker never reports it comes all the same", async (
   worker.end(job);
   expect(await (await answering).whole).toContain("response.completed");
 });
+
+it("a halt that comes before a whole answer is stored ends its stream, as it ends its job", async () => {
+  const world = await newWorld();
+  const worker = await fakeWorker(world);
+  const answering = post(world.key, RESPONSES, { model: "m1", input: "say hello", stream: true });
+  const job = await worker.nextJob();
+  worker.speak(
+    job,
+    responseEvent("response.created", 0, { response: { ...WHOLE, status: "in_progress", output: [] } }),
+  );
+  const answer = await answering;
+  worker.say(job, responseEvent("response.completed", 1, { response: WHOLE }));
+  worker.end(job);
+  await settled(300);
+  await world.ok("POST", "/killswitch", { level: 1 });
+  const [, last = ""] = (await answer.whole).split("\n\n").filter((event) => event !== "");
+  expect(JSON.parse(last.split("data: ")[1] ?? "")).toMatchObject({
+    type: "response.failed",
+    sequence_number: 2,
+    response: { id: `resp_${job.id}`, error: { code: "killswitch_active" } },
+  });
+  expect(answer.text()).not.toContain("response.completed");
+});
