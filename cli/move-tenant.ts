@@ -16,6 +16,8 @@ interface Ends {
   readonly options: { readonly signal?: AbortSignal };
   /** Told once the tenant is stopped here, before anything is copied. */
   readonly onStopped?: () => void;
+  /** Told if it is stopped here, and the target does not take it. */
+  readonly onRefused?: (error: unknown) => void;
   /** Told after each part. */
   readonly onProgress?: (words: string) => void;
 }
@@ -70,7 +72,11 @@ const compareTable = async ({ tenant, source, target, options, onProgress }: End
 export const moveTenant = async (ends: Ends, to: string): Promise<MovedTable[]> => {
   const { tenant, source, target, options } = ends;
   const { move, tables, created_at, jurisdiction, schema } = await source.leave(tenant, to, options);
-  const { state } = await target.arrive(tenant, { move, created_at, jurisdiction, schema }, options);
+  const arrival = { move, created_at, jurisdiction, schema };
+  const { state } = await target.arrive(tenant, arrival, options).catch((error: unknown) => {
+    ends.onRefused?.(error);
+    throw error;
+  });
   const moved: MovedTable[] = [];
   if (state === "arriving") {
     ends.onStopped?.();

@@ -4,7 +4,7 @@ import { ApiProblem } from "../../contract/client/problem.ts";
 import type { HistoryMoveAnswer } from "../../contract/move.ts";
 import { LOCAL_URL } from "../../contract/words/values.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
-import { UsageError } from "../failure.ts";
+import { Failure, UsageError } from "../failure.ts";
 import { checkedAddress } from "../login.ts";
 import { moveTenant } from "../move-tenant.ts";
 import type { Context, Verb } from "../verb.ts";
@@ -15,6 +15,16 @@ const rootKeyOf = (env: Readonly<Record<string, string | undefined>>, name: stri
   const key = env[name];
   if (key) return key;
   throw new UsageError(`set ${name}: a move needs the root key of each deployment that takes part`);
+};
+
+/** Before anything is stopped: the target's root key is right, and its release knows all of the tenant's rows. */
+const requireReady = async (source: Signalbox, target: Signalbox, options: { signal: AbortSignal }): Promise<void> => {
+  await target.tenants.list(options);
+  const [here, there] = await Promise.all([source, target].map(({ service }) => service.health(options)));
+  if (here?.version === there?.version) return;
+  throw new Failure(
+    `The version is ${here?.version} here and ${there?.version} there: both deployments must run the same release. Nothing was changed.`,
+  );
 };
 
 const databaseOf = (text: string): number => {
@@ -52,10 +62,11 @@ export const moveCommands: readonly Verb[] = [
     run: async (context, input) => {
       const { env, output, signal } = context;
       const tenant = input.arg("tenant");
-      const source = new Signalbox({
+      const here = new Signalbox({
         url: checkedAddress(env.SERVICE_API_URL || LOCAL_URL, "SERVICE_API_URL "),
         key: rootKeyOf(env, "SERVICE_ROOT_KEY"),
-      }).tenants;
+      });
+      const source = here.tenants;
       const options = { signal };
       const database = input.text("database");
       if (database !== undefined && input.is("give-up")) {
@@ -72,20 +83,18 @@ export const moveCommands: readonly Verb[] = [
       const given = input.text("to");
       if (given === undefined) throw new UsageError("--to is missing: give the address of the new deployment");
       const to = checkedAddress(given, "--to ");
-      const target = new Signalbox({ url: to, key: rootKeyOf(env, "SERVICE_TARGET_ROOT_KEY") }).tenants;
+      const there = new Signalbox({ url: to, key: rootKeyOf(env, "SERVICE_TARGET_ROOT_KEY") });
+      await requireReady(here, there, options);
       const onStopped = () =>
         output.say(`Tenant "${tenant}" is stopped here: its requests get 503 until everything is at ${to}.`);
       const onProgress = (words: string) => output.live(words);
-      const onRefused = (error: unknown): never => {
-        if (error instanceof ApiProblem && error.code === "tenant_exists") {
-          output.say(`Tenant "${tenant}" is stopped here: --give-up serves it again.`);
+      const onRefused = (error: unknown) => {
+        output.say(`Tenant "${tenant}" is stopped here: --give-up serves it again.`);
+        if (error instanceof ApiProblem && error.code === "tenant_exists")
           output.say(`If it moved away from ${to} before, first delete what it left there, and repeat the move.`);
-        }
-        throw error;
       };
-      const moved = await moveTenant({ tenant, source, target, options, onStopped, onProgress }, to)
-        .finally(() => output.endLive())
-        .catch(onRefused);
+      const ends = { tenant, source, target: there.tenants, options, onStopped, onRefused, onProgress };
+      const moved = await moveTenant(ends, to).finally(() => output.endLive());
       output.table({ tenant, to, tables: moved }, moved, [
         { title: "place", of: (row) => row.place },
         { title: "table", of: (row) => row.table },

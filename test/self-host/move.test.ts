@@ -1,7 +1,10 @@
 // A tenant moves to another deployment with everything it has, and the old one names the new address.
 
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -117,7 +120,10 @@ test("a move that cannot arrive is given up, and the tenant is served where it w
   const job = (await call(source, key, "POST", "/api/jobs", { prompt: "kept" })).body;
   const taken = await call(target, secretOf("target", "root.key"), "POST", "/admin/tenants", { tenant: "beta" });
   expect(taken.status).toBe(201);
-  await expect(move("beta", "--to", target.url)).rejects.toMatchObject({ code: 1 });
+  await expect(move("beta", "--to", target.url)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("--give-up"),
+  });
   expect((await call(source, key, "GET", `/api/jobs/${job.id}`)).status).toBe(503);
   await move("beta", "--give-up");
   expect((await call(source, key, "GET", `/api/jobs/${job.id}`)).body).toMatchObject({
@@ -125,6 +131,24 @@ test("a move that cannot arrive is given up, and the tenant is served where it w
     status: "pending",
   });
   expect((await call(source, key, "GET", "/killswitch")).body.active).toBe(false);
+}, 60_000);
+
+test("a target of another release, or one that refuses the key, stops nothing here", async () => {
+  const key = await makeTenant("gamma");
+  const answers: Body = { "/health": { status: "ok", version: "99.0.0" }, "/admin/tenants": { tenants: [] } };
+  const newer = createServer((request, response) => {
+    response.setHeader("content-type", "application/json").end(JSON.stringify(answers[request.url ?? ""]));
+  }).listen(0, "127.0.0.1");
+  await once(newer, "listening");
+  const { port } = newer.address() as AddressInfo;
+  await expect(move("gamma", "--to", `http://127.0.0.1:${port}`)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("99.0.0 there: both deployments must run the same release"),
+  });
+  newer.close();
+  const mistaken = moveFrom(source.url, ["source", "source"], ["gamma", "--to", target.url]);
+  await expect(mistaken).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("authentication_failed") });
+  expect((await call(source, key, "GET", "/killswitch")).status).toBe(200);
 }, 60_000);
 
 test("a tenant moves back once what it left has been deleted; until then the command says so", async () => {
