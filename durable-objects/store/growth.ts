@@ -48,8 +48,8 @@ export const GROWTH: readonly GrowthRow[] = [
     holds: [
       "durable-objects/store/journal.ts#jobs",
       "durable-objects/store/journal.ts#byWorker",
-      "durable-objects/store/journal.ts#lines",
-      "durable-objects/store/journal.ts#lanes",
+      "durable-objects/store/waiting-lines.ts#lines",
+      "durable-objects/store/waiting-lines.ts#lanes",
       "durable-objects/store/journal.ts#unwritten",
     ],
     grownBy: "key",

@@ -5,10 +5,8 @@
 // that history has is deleted when no job here needs it, oldest first. So removing a job writes nothing: waking passes
 // over what history has the end of, and over changes whose job began in a row that is gone.
 
-import { laneOf } from "../../domain/job/flows.ts";
 import { isLeased, type Job, type JobPayload } from "../../domain/job/job.ts";
 import { currentJob } from "../../domain/job/job-record.ts";
-import { Line } from "../../domain/job/line.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
 import {
@@ -24,6 +22,7 @@ import {
 import { Recent } from "./recent.ts";
 import type { SettingsTable } from "./settings.ts";
 import { all, type Sql } from "./sql.ts";
+import { WaitingLines } from "./waiting-lines.ts";
 
 /**
  * The journal's capacity: above it the oldest jobs move to the tables. `chars` counts records, prompts, inputs and
@@ -57,9 +56,7 @@ export class Journal {
   /** In order of creation. */
   readonly #jobs = new Map<string, Journaled>();
   readonly #byWorker = new Map<string, Set<Journaled>>();
-  readonly #lines = new Map<string, Line>();
-  /** Of groups in which several flows wait: their lines by lane, made when one is first asked for. */
-  readonly #lanes = new Map<string, Map<string, Line>>();
+  readonly #waiting = new WaitingLines();
   /** The jobs that each unwritten outbox row must contain. */
   readonly #unwritten = new Map<number, Set<Journaled>>();
   readonly #ended = new Recent<Journaled>(ENDED_JOBS);
@@ -102,25 +99,15 @@ export class Journal {
   }
 
   /** The waiting jobs of each group. */
-  get lines(): ReadonlyMap<string, Pick<Line, "head" | "oldest" | "length">> {
+  get lines(): WaitingLines["byGroup"] {
     this.#known();
-    return this.#lines;
+    return this.#waiting.byGroup;
   }
 
   /** The waiting jobs of a group's lane; undefined for none. */
-  lane(groupKey: string, lane: string): Pick<Line, "head" | "length" | "before"> | undefined {
+  lane(groupKey: string, lane: string): ReturnType<WaitingLines["lane"]> {
     this.#known();
-    const known = this.#lanes.get(groupKey);
-    if (known !== undefined) return known.get(lane);
-    const line = this.#lines.get(groupKey);
-    if (line === undefined) return undefined;
-    const lanes = new Map<string, Line>();
-    for (const { id } of line.places) {
-      const kept = this.#jobs.get(id);
-      if (kept !== undefined) joinLane(lanes, kept.job);
-    }
-    this.#lanes.set(groupKey, lanes);
-    return lanes.get(lane);
+    return this.#waiting.lane(groupKey, lane, (id) => this.#jobs.get(id)?.job);
   }
 
   get isFull(): boolean {
@@ -243,8 +230,7 @@ export class Journal {
 
   /** Reads the journal from its rows. A job that is also in a table has continued there, so it is skipped. */
   #read(): void {
-    for (const memory of [this.#jobs, this.#byWorker, this.#lines, this.#lanes, this.#unwritten, this.#ended])
-      memory.clear();
+    for (const memory of [this.#jobs, this.#byWorker, this.#waiting, this.#unwritten, this.#ended]) memory.clear();
     this.#chars = 0;
     this.#writtenChars = 0;
     const rows = "SELECT MIN(seq) AS first, MAX(seq) AS last FROM outbox WHERE seq > ?";
@@ -313,49 +299,20 @@ export class Journal {
   }
 
   #place(kept: Journaled): void {
-    const { id, groupKey, orderKey, assignedWorker } = kept.job;
+    const { job } = kept;
     this.#chars += charsOf(kept);
-    if (orderKey !== null) {
-      const line = this.#lines.get(groupKey) ?? new Line();
-      line.add({ id, orderKey });
-      this.#lines.set(groupKey, line);
-      const lanes = this.#lanes.get(groupKey);
-      if (lanes !== undefined) joinLane(lanes, kept.job);
-    }
-    if (!isLeased(kept.job) || assignedWorker === null) return;
-    const held = this.#byWorker.get(assignedWorker) ?? new Set();
-    this.#byWorker.set(assignedWorker, held.add(kept));
+    this.#waiting.add(job);
+    if (!isLeased(job) || job.assignedWorker === null) return;
+    const held = this.#byWorker.get(job.assignedWorker) ?? new Set();
+    this.#byWorker.set(job.assignedWorker, held.add(kept));
   }
 
   #displace(kept: Journaled): void {
-    const { id, groupKey, orderKey, assignedWorker } = kept.job;
+    const { job } = kept;
     this.#chars -= charsOf(kept);
-    const line = this.#lines.get(groupKey);
-    if (orderKey !== null) line?.remove({ id, orderKey });
-    if (line?.length === 0) {
-      this.#lines.delete(groupKey);
-      this.#lanes.delete(groupKey);
-    }
-    const lanes = this.#lanes.get(groupKey);
-    if (lanes !== undefined) leaveLane(lanes, kept.job);
-    const held = this.#byWorker.get(assignedWorker ?? "");
+    this.#waiting.remove(job);
+    const held = this.#byWorker.get(job.assignedWorker ?? "");
     held?.delete(kept);
-    if (held?.size === 0) this.#byWorker.delete(assignedWorker ?? "");
+    if (held?.size === 0) this.#byWorker.delete(job.assignedWorker ?? "");
   }
 }
-
-const joinLane = (lanes: Map<string, Line>, job: Job): void => {
-  const { id, orderKey } = job;
-  if (orderKey === null) return;
-  const line = lanes.get(laneOf(job)) ?? new Line();
-  line.add({ id, orderKey });
-  lanes.set(laneOf(job), line);
-};
-
-const leaveLane = (lanes: Map<string, Line>, job: Job): void => {
-  const { id, orderKey } = job;
-  const line = lanes.get(laneOf(job));
-  if (orderKey === null || line === undefined) return;
-  line.remove({ id, orderKey });
-  if (line.length === 0) lanes.delete(laneOf(job));
-};

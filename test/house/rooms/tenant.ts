@@ -11,6 +11,7 @@ export const TENANT_ROOMS: readonly Room[] = [
       "durable-objects/store/settings.ts",
       "durable-objects/store/journal.ts",
       "durable-objects/store/journaled.ts",
+      "durable-objects/store/waiting-lines.ts",
     ],
     may: ["domain/*", "contract/*"],
     packages: [],
