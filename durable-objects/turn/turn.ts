@@ -9,7 +9,6 @@ import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, isLeased, type Job, labelChars } from "../../domain/job/job.ts";
 import { holds } from "../../domain/job/lease-fence.ts";
 import { AUDITED_EVENTS, type WebhookEvent } from "../../domain/webhook.ts";
-import { DAY_MS } from "../../domain/words/duration.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/words/event.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
@@ -28,7 +27,7 @@ import { LazySet } from "./lazy-set.ts";
 import type { Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 import { noteEndOfResponse } from "./response-end.ts";
-import { ESTIMATE_AFTER_MS, inputTokensFor, isCounted } from "./uncounted.ts";
+import { noteUnreported } from "./uncounted.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
@@ -55,9 +54,6 @@ export interface TurnContext {
 const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
 
 const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
-
-/** How long after its end an attempt may still report its cost. */
-export const UNREPORTED_KEPT_MS = DAY_MS;
 
 export class Turn {
   readonly effects = noEffects();
@@ -135,7 +131,7 @@ export class Turn {
     counters.activitySlots.noteChange(this.store.activity, before, job, open, this.nowAt);
     if (isFinal(job.status)) this.#noteEnd(before, job, decision.result ?? null);
     countByKey(this, before, job);
-    this.#noteUnreported(before, job);
+    noteUnreported(this, before, job);
   }
 
   /** What follows from a job's end. */
@@ -166,31 +162,6 @@ export class Turn {
   /** Stores a change that history does not hear of: an instant of the job, or when it is looked at next. */
   touch(job: Job, dueAt: number | null): void {
     this.#outbox.addRecord(this.store.jobs.touch(job, dueAt, () => this.#outbox.open(this.nowAt)));
-  }
-
-  /** The cost of a lease that ends without a report of its holder, or is given back in its middle, may still be told. */
-  #noteUnreported(before: Job | null, after: Job): void {
-    if (before === null || !isLeased(before) || before.assignedWorker === null) return;
-    if (holds(after, before.lease)) return;
-    const isReleased = after.settledBy === "released" && before.startedAt !== null;
-    if (after.settledBy === null || isReleased) this.#putUnreported(before, before.assignedWorker, isReleased);
-  }
-
-  /** A lease that was given back is not estimated: its worker says whether it spent anything. */
-  #putUnreported(job: Job, worker: string, isReleased = false): void {
-    const { id: jobId, lease, workerProvider, model, keyId, fairnessKey } = job;
-    const isEstimated = !isReleased && isCounted(job);
-    const inputTokens = isEstimated ? inputTokensFor(job, this.store.payloads.find(jobId)) : null;
-    const ended = { jobId, lease, worker, provider: workerProvider ?? "", endedAt: this.nowAt, model, keyId };
-    this.store.unreported.put({ ...ended, fairnessKey, inputTokens, saidChars: 0 });
-    if (inputTokens !== null && job.stream) this.effects.unmeasured.push({ instance: worker, jobId, lease });
-    this.due(this.nowAt + (inputTokens === null ? UNREPORTED_KEPT_MS : ESTIMATE_AFTER_MS));
-  }
-
-  /** An attempt with a begun answer, whose worker reports its end without what it spent. */
-  noteUncounted(job: Job): void {
-    if (job.firstTokenAt !== null && job.stream && job.assignedWorker !== null)
-      this.#putUnreported(job, job.assignedWorker);
   }
 
   /** Not if its worker's report ended the job: that worker ends its stream itself. */

@@ -26,6 +26,7 @@ import { noteMissingModel, noteOutcome } from "../../steps/outcomes.ts";
 import { costOfAttempt, recordSpending, type Spent } from "../../steps/pricing.ts";
 import { countAttempt } from "../../turn/counting.ts";
 import type { Turn } from "../../turn/turn.ts";
+import { noteUncounted } from "../../turn/uncounted.ts";
 import { enforceBudget } from "../halts/budget.ts";
 import { countLate } from "../halts/late-spending.ts";
 import { findReported, type LeaseReport, noteSign } from "./report.ts";
@@ -77,7 +78,7 @@ const endAttempt = (
   correctCharge(turn, job, report.usage);
   settleUse(turn, job, report.usage, isFinal(after.status));
   if (cost !== null) recordSpending(turn, job, outcome, report, cost);
-  else turn.noteUncounted(heard.job);
+  else noteUncounted(turn, heard.job);
   backOff(turn, job, backoffUntilAt);
   turn.record(job, afterwards(heard, decided.value));
   const judged = note(after);
