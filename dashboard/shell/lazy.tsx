@@ -2,11 +2,11 @@
 
 import type { ComponentType, VNode } from "preact";
 import { LoadState, Page } from "../parts/page.tsx";
+import { connection } from "../state/live.ts";
 import { useLoad } from "../state/load.ts";
 
-/** The next release has other files. */
 const missing = (): never => {
-  throw new Error("Its code could not be loaded. Reload the page: Signalbox may have been updated meanwhile.");
+  throw new Error("Its code could not be loaded. Signalbox may have been updated meanwhile.");
 };
 
 interface Named {
@@ -19,9 +19,11 @@ type Load = () => Promise<ComponentType<Named>>;
 const Waiting = ({ title, load, id }: Named & { title: string; load: Load }) => {
   const { data, error, reload } = useLoad(title, async () => ({ Shown: await load().catch(missing) }));
   if (data !== null) return <data.Shown id={id} />;
+  // The next release has other files, which only a new document names. Without a coordinator there would be none.
+  const retry = () => (connection.peek() === "live" ? location.reload() : reload());
   return (
     <Page title={title}>
-      <LoadState data={null} error={error} retry={reload} what="the page" />
+      <LoadState data={null} error={error} retry={retry} what="the page" />
     </Page>
   );
 };

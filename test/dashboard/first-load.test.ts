@@ -151,4 +151,22 @@ describe.skipIf(lacksBrowser())("a fresh document", () => {
     expect(counted).toHaveLength(1);
     expect(counted[0]).toContain("status=pending");
   });
+
+  it("is what shows a page whose code has gone with an update", async () => {
+    const { page } = await world.open("");
+    let isUpdated = false;
+    await page.route(/\/assets\/models-[^/]*\.js$/, (route) =>
+      isUpdated ? route.continue() : route.fulfill({ status: 404 }),
+    );
+    await page.route(`${world.server.url}/`, (route) => {
+      isUpdated = true;
+      return route.continue();
+    });
+    await page.getByRole("link", { name: "Models", exact: true }).click();
+    await page.getByText("Its code could not be loaded").waitFor();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("Its code could not be loaded").waitFor({ state: "hidden" });
+    await page.getByRole("heading", { name: "Models", exact: true }).waitFor();
+    expect(isUpdated).toBe(true);
+  });
 });
