@@ -50,7 +50,7 @@ export class FakeCoordinator extends Watched {
   heartbeatSeconds = 15;
   config: { text: string; etag: string } = { text: "{}", etag: '"1"' };
   judge: (message: WorkerMessage) => Verdict = () => "ack";
-  facts: Partial<Pick<PresenceAnswer, "jobs" | "halted" | "killswitch">> = {};
+  facts: Partial<Pick<PresenceAnswer, "worker" | "jobs" | "halted" | "killswitch">> = {};
   #server: Server;
   #sockets = new Set<WebSocket>();
   #claimable: LeasedJob[] = [];

@@ -34,6 +34,9 @@ type Sendable = Exclude<WorkerMessage, { type: "runtime.tried" }>;
 type ModelTaskMessage = Extract<WorkerMessage, { task_id: string }>;
 type StartMessage = ReportOf<"job.started">;
 
+/** An older coordinator says less of the worker itself, of which nothing is needed. */
+const ANSWER = presenceAnswer.omit({ worker: true });
+
 const HALTED = { code: "halted", message: "the job was halted while it ran", retryable: false };
 
 /** The request of each report; a result also brings the next leases and has its own. */
@@ -205,7 +208,7 @@ class HttpSession implements Session {
     const answer = await this.#line.ask(({ workers }, options) => workers.report(presence, options));
     if (answer === null) return;
     if (!answer.ok) return this.#receiveProblem(id, answer.problem);
-    const known = presenceAnswer.safeParse(answer.value);
+    const known = ANSWER.safeParse(answer.value);
     if (!known.success) return this.#line.countFailure("the answer to a presence report has the wrong format");
     this.#host.receive({ type: "ack", id, ok: true, ...known.data });
     // Jobs are claimed only after the coordinator has accepted a presence report.

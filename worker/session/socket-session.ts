@@ -3,7 +3,7 @@
 
 import { WebSocket } from "ws";
 import { type CoordinatorMessage, coordinatorMessage, MAX_FRAME_MESSAGES } from "../../contract/socket.ts";
-import { parseJson } from "../../contract/text/json-object.ts";
+import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { LONG_JSON_CHARS } from "../../contract/words/json-bounds.ts";
 import { closeCodes } from "../../contract/words/values.ts";
 import { checkAddress } from "./check-address.ts";
@@ -159,12 +159,15 @@ export const frames = (messages: readonly WorkerMessage[]): string[] => {
   return out;
 };
 
-/** Unreadable messages are skipped one by one: a newer coordinator may send kinds that this worker does not know. */
+/**
+ * Unreadable messages are skipped one by one: a newer coordinator may send kinds that this worker does not know. An
+ * older one says less of the worker itself, of which nothing is needed.
+ */
 const parseFrame = (text: string): CoordinatorMessage[] => {
   if (text === "pong") return [];
   const frame = parseJson(text);
   return (Array.isArray(frame) ? frame : [frame]).flatMap((message) => {
-    const parsed = coordinatorMessage.safeParse(message);
+    const parsed = coordinatorMessage.safeParse(isObject(message) ? { ...message, worker: undefined } : message);
     return parsed.success ? [parsed.data] : [];
   });
 };

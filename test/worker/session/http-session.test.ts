@@ -1,8 +1,10 @@
 // Reports over HTTP: which are sent, and in which order.
 
 import { afterEach, expect, test } from "vitest";
+import type { PresenceAnswer } from "../../../contract/fleet/worker.ts";
 import { openHttpSession } from "../../../worker/session/http-session.ts";
 import type { CoordinatorMessage, Session } from "../../../worker/session/session.ts";
+import { openSocketSession } from "../../../worker/session/socket-session.ts";
 import { FakeCoordinator, KEY, problem } from "../fake-coordinator.ts";
 
 let coordinator: FakeCoordinator;
@@ -98,4 +100,18 @@ test("a claim goes out again as soon as a result has been answered without a nex
   release();
   await coordinator.until(() => coordinator.requests.includes("/api/workers/w2/claim"));
   claiming.close();
+});
+
+test("an older coordinator, which says less of the worker, is understood over HTTP and over a socket", async () => {
+  await open();
+  const ofAnOlder = { instance: "w1", paused: false } as PresenceAnswer["worker"];
+  coordinator.facts = { worker: ofAnOlder };
+  const line = { apiUrl: coordinator.url, apiKey: KEY, instance: "w1" };
+  const opened = await openSocketSession(line, { receive: (message) => heard.push(message), freeSlots: () => 0 });
+  if (!opened.ok) throw new Error(opened.reason);
+  for (const [id, by] of Object.entries({ http: session, socket: opened.session })) {
+    by.send({ type: "presence", id, instance: "w1", provider: "p" });
+    await expect.poll(() => heard).toContainEqual(expect.objectContaining({ type: "ack", id, ok: true }));
+  }
+  opened.session.close();
 });
