@@ -8,9 +8,13 @@ let skewMs = 0;
 export const serverNow = (): number => Date.now() + skewMs;
 export const now = signal(serverNow());
 
-/** `toldAt`: when it was told, by this machine's clock. */
-export const setServerTime = (iso: string, toldAt: number): void => {
-  skewMs = Date.parse(iso) - toldAt;
+/**
+ * `askedAt`, `toldAt`: when it was asked for and told, by this machine's clock. On a slow line that is long after it was
+ * so; therefore this clock counts as right, unless it cannot be.
+ */
+export const setServerTime = (iso: string, askedAt: number, toldAt: number): void => {
+  const at = Date.parse(iso);
+  skewMs = Math.min(Math.max(0, at - toldAt), at - askedAt);
   now.value = serverNow();
 };
 

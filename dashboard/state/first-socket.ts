@@ -8,6 +8,7 @@ const MOST_HEARD = 100;
 
 interface FirstSocket {
   readonly socket: WebSocket;
+  readonly openedAt: number;
   /** What it received before it was taken, and when. */
   readonly heard: { readonly text: string; readonly at: number }[];
 }
@@ -19,9 +20,10 @@ const mayOpen = (): boolean =>
   readHint() === "in" && !isHintOver() && (location.hash === "" || location.hash.startsWith("#/"));
 
 const open = (): void => {
+  const openedAt = Date.now();
   const socket = openLive();
   const heard: FirstSocket["heard"] = [];
-  first = { socket, heard, hint: hintText() };
+  first = { socket, openedAt, heard, hint: hintText() };
   socket.onmessage = ({ data }) => {
     if (heard.push({ text: String(data), at: Date.now() }) > MOST_HEARD) dropFirstSocket();
   };

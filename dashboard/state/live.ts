@@ -39,7 +39,8 @@ let isFlushDue = false;
 /** Since when an answer is awaited; null if none is. */
 let awaitedSince: number | null = null;
 let lookedAt = 0;
-/** When the connection was opened; as `aheadMs`. */
+/** When the connection was opened; and the same as `aheadMs`. */
+let openedAt = 0;
 let openedAheadMs = 0;
 
 /** How far this machine's clock is ahead of one that nobody sets. */
@@ -65,7 +66,7 @@ const scheduleFlush = (): void => {
 /** False if a message is missing. */
 const accept = (message: NumberedLiveMessage, at: number): boolean => {
   if (message.type === "snapshot") {
-    setServerTime(message.server_time, at);
+    setServerTime(message.server_time, openedAt, at);
     if (connection.peek() !== "live" && tries > 1) recoveries.value += 1;
     connection.value = "live";
     retryMs = FIRST_RETRY_MS;
@@ -134,6 +135,7 @@ const open = (): void => {
   lookedAt = awaitedSince;
   openedAheadMs = aheadMs();
   const first = takeFirstSocket();
+  openedAt = first?.openedAt ?? awaitedSince;
   const opened = first?.socket ?? openLive();
   socket = opened;
   opened.onmessage = ({ data }) => receive(String(data));
