@@ -8,6 +8,8 @@ import path from "node:path";
 import { entryOf } from "../domain/words/entry-of.ts";
 import { configureLog, log, writeLogTo } from "../log/log.ts";
 import { goOnUnread } from "../log/unread.ts";
+import type { Proxies } from "../worker/dispatcher.ts";
+import { proxiesIn } from "../worker/proxies.ts";
 import { builtProject, type Project } from "./build/project.ts";
 import { watchClock } from "./children/clock-watch.ts";
 import { startLocalWorker } from "./children/local-worker.ts";
@@ -51,6 +53,7 @@ interface Plan {
   address: Address;
   environment: Record<string, string>;
   certificates: readonly string[];
+  proxies: Proxies | null;
   processCount: number;
 }
 
@@ -73,10 +76,19 @@ const addressOn = async (host: string, wanted: number): Promise<Address> => {
   return { host, port, url: `http://${name}:${port}` };
 };
 
+const readProxies = (): Proxies | null => {
+  try {
+    return proxiesIn(process.env);
+  } catch (error) {
+    throw new ExitError(`${(error as Error).message}.`);
+  }
+};
+
 const makePlan = async (settings: Settings, dir: DataDir): Promise<Plan> => {
   const project = builtProject();
   const address = await addressOn(settings.host, settings.port);
   const certificates = readExtraCertificates(process.env);
+  const proxies = readProxies();
   const environment = await readEnvironment(project, dir);
   configureLog(environment);
   const gathered = gatheredLog();
@@ -85,7 +97,7 @@ const makePlan = async (settings: Settings, dir: DataDir): Promise<Plan> => {
   const ended = process.env.SERVICE_STARTED_AGAIN;
   if (ended) log("error", "process.ended", { detail: `The serving process ${ended}; it is started again.` });
   const processCount = keepProcessCount(dir, settings.processCount);
-  return { settings, project, dir, address, environment, certificates, processCount };
+  return { settings, project, dir, address, environment, certificates, proxies, processCount };
 };
 
 const prepareState = async ({ settings, project, dir }: Plan): Promise<void> => {

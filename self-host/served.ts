@@ -2,6 +2,7 @@
 
 import type { BlockList } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import type { Proxies } from "../worker/dispatcher.ts";
 import type { Project } from "./build/project.ts";
 import { describeExit, type Exit } from "./children/supervised.ts";
 import type { DataDir } from "./data/data-dir.ts";
@@ -28,6 +29,8 @@ export interface HomePlan {
   readonly inspectorPort: number | undefined;
   /** Whose X-Forwarded-For names the client. */
   readonly trustedProxies: BlockList;
+  /** By what to reach other machines; null: by nothing. */
+  readonly proxies: Proxies | null;
 }
 
 export interface Served {

@@ -13,6 +13,7 @@ import { storageOf } from "./data/process-count.ts";
 import { makeSocketFolder, removeIfPossible } from "./data/sockets.ts";
 import { ExitError } from "./exit-error.ts";
 import type { Address, HomePlan, Served } from "./served.ts";
+import { openWayOut } from "./way-out/open-way-out.ts";
 
 const STOP_GRACE_MS = 2_000;
 /** A process that died sooner than this never served. */
@@ -24,6 +25,8 @@ export const startWorkerdHome = async (plan: HomePlan, address: Address): Promis
     throw new ExitError("The data folder has several processes, which need the edge in Node: remove --edge workerd.");
   const environment: Record<string, string> =
     plan.awaited === undefined ? plan.environment : { ...plan.environment, SERVICE_AWAITED_WORKER: plan.awaited };
+  const folder = process.platform === "win32" ? null : makeSocketFolder(dir);
+  const wayOut = await openWayOut(plan.proxies, folder);
   const serving = {
     project,
     storage: storageOf(dir, WHOLE),
@@ -32,8 +35,8 @@ export const startWorkerdHome = async (plan: HomePlan, address: Address): Promis
     heapMib: plan.heapMib,
     archive: plan.keepsArchive ? { folder: dir.archive } : null,
     environment: Object.keys(environment),
+    detours: wayOut.detours,
   };
-  const folder = process.platform === "win32" ? null : makeSocketFolder(dir);
   const history = folder === null ? null : startHistory(plan, folder);
   writeFileSync(dir.servingConfig, wholeConfig(serving, history?.sockets ?? dir, address), { mode: 0o600 });
   if (history !== null) await untilUp([history.child]);
@@ -53,6 +56,7 @@ export const startWorkerdHome = async (plan: HomePlan, address: Address): Promis
     stop: async () => {
       await kept.stop(STOP_GRACE_MS);
       await history?.child.stop();
+      wayOut.close();
       if (folder !== null) removeIfPossible(folder);
     },
   };

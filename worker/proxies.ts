@@ -37,7 +37,7 @@ const proxyOf = (env: Environment, name: string): string => {
 };
 
 /** Null if the environment names none. @throws Error if one cannot be used. */
-const proxiesIn = (env: Environment): Proxies | null => {
+export const proxiesIn = (env: Environment): Proxies | null => {
   const httpProxy = proxyOf(env, "HTTP_PROXY");
   const httpsProxy = proxyOf(env, "HTTPS_PROXY") || httpProxy;
   const isDirect = withoutProxy(`${THIS_MACHINE},${told(env, "NO_PROXY")}`);

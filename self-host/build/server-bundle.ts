@@ -24,6 +24,7 @@ export const SERVER: Step = {
     "providers",
     "migrations",
     "log",
+    "worker",
     "package.json",
     "package-lock.json",
     "tsconfig.base.json",

@@ -4,7 +4,6 @@
 // to private addresses (plain fetch() reaches public ones only).
 
 import path from "node:path";
-import { METADATA_NETWORKS } from "../../src/catalog/metadata-addresses.ts";
 import { DASHBOARD_DIRECTORY, WORKER_DIRECTORY, WORKER_ENTRY } from "../build/places.ts";
 import type { Project } from "../build/project.ts";
 import type { DataDir } from "../data/data-dir.ts";
@@ -12,6 +11,7 @@ import { ExitError } from "../exit-error.ts";
 import { filesBelow } from "../files-below.ts";
 import { ROOT } from "../run-command.ts";
 import { configText, type Expression, embed, type Field, record } from "./capnp-text.ts";
+import { type Detours, detourSockets, networkServices } from "./networks.ts";
 
 /** The compatibility date of the services that come with workerd, as workerd itself sets it. */
 const BUNDLED_DATE = "2026-01-01";
@@ -38,6 +38,8 @@ interface Serving {
   environment: readonly string[];
   /** Certificate authorities that are trusted besides the public ones, each in PEM. */
   certificates: readonly string[];
+  /** Null: no proxy leads out. */
+  detours: Detours | null;
   /** What V8 may take for its heap, as a bound; undefined: what it takes by itself. */
   heapMib: number | undefined;
 }
@@ -55,7 +57,10 @@ export function wholeConfig(
   // With run_worker_first the assets' router would pass every request on, so the socket leads past it.
   const front = project.assets && project.assets.runWorkerFirst !== true ? "assets" : EDGE;
   const address = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
-  const sockets = [record({ name: "http", address, http: record({}), service: front })];
+  const sockets = [
+    record({ name: "http", address, http: record({}), service: front }),
+    ...detourSockets(serving.detours),
+  ];
   return configText([...servingServices(serving), ...services], sockets, v8FlagsOf(serving));
 }
 
@@ -64,7 +69,7 @@ const isFolder = (history: HistorySockets | DataDir): history is DataDir => "dat
 /** A process of objects behind the edge in Node; the history is in another process. */
 export function objectsConfig(
   serving: Serving,
-  sockets: { edge: string; door: string; history: HistorySockets },
+  sockets: { edge: string; door: string; history: HistorySockets; isFirst: boolean },
 ): string {
   const services = [
     ...servingServices(serving),
@@ -75,6 +80,7 @@ export function objectsConfig(
   const listened = [
     record({ name: "edge", address: `unix:${sockets.edge}`, http: record({}), service: EDGE }),
     record({ name: "door", address: `unix:${sockets.door}`, http: record({}), service: door }),
+    ...(sockets.isFirst ? detourSockets(serving.detours) : []),
   ];
   return configText(services, listened, v8FlagsOf(serving));
 }
@@ -100,30 +106,10 @@ const archiveServices = ({ archive }: Serving): Expression[] => {
   return [record({ name: "archive", external: record({ address: `unix:${archive.socket}`, http: record({}) }) })];
 };
 
-/** Private and reserved IPv4 networks, and those of this machine: the network knows them only by IPv4. */
-const PRIVATE_IPV4 = ["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"];
-
-/** An IPv4 network as IPv6 writes it within NAT64 (RFC 6052) and 6to4 (RFC 3056). */
-const inIpv6 = (network: string): string[] => {
-  const [address = "", bits = ""] = network.split("/");
-  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
-  const [high, low] = [a * 256 + b, c * 256 + d].map((part) => part.toString(16));
-  return [`64:ff9b::${high}:${low}/${96 + Number(bits)}`, `2002:${high}:${low}::/${16 + Number(bits)}`];
-};
-
-const isIpv4 = (network: string): boolean => network.includes(".");
-/** A gateway of the network leads from such an address to the IPv4 address in it; `::/96` is the same, and deprecated. */
-const DENIED = {
-  metadata: [...METADATA_NETWORKS, ...METADATA_NETWORKS.filter(isIpv4).flatMap(inIpv6)],
-  private: [...PRIVATE_IPV4.flatMap(inIpv6), "::/96"],
-};
-
 function servingServices(serving: Serving): Expression[] {
-  const { project, storage, certificates } = serving;
+  const { project, storage } = serving;
   return [
-    network("internet", { allow: ["public"], deny: [...DENIED.metadata, ...DENIED.private] }, certificates),
-    // What it is asked for is allowed to be private, and may as well be public: a webhook, a collector of spans.
-    network("private-network", { allow: ["private", "public"], deny: DENIED.metadata }, certificates),
+    ...networkServices(serving.certificates, serving.detours),
     disk("objects", storage.objects),
     ...archiveServices(serving),
     ...cronServices(project, storage.crons),
@@ -175,15 +161,6 @@ export function service(name: string, worker: Record<string, Field>): Expression
 
 function disk(name: string, directory: string): Expression {
   return record({ name, disk: record({ path: directory, writable: true }) });
-}
-
-function network(
-  name: string,
-  peers: { allow: string[]; deny: string[] },
-  certificates: readonly string[],
-): Expression {
-  const trusted = certificates.length === 0 ? {} : { trustedCertificates: certificates };
-  return record({ name, network: record({ ...peers, tlsOptions: record({ trustBrowserCas: true, ...trusted }) }) });
 }
 
 function namespace(className: string, uniqueKey: string, enableSql: boolean): Expression {

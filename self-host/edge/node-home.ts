@@ -20,6 +20,7 @@ import { LAYOUT } from "../config/serving-config.ts";
 import { makeSocketFolder, removeIfPossible } from "../data/sockets.ts";
 import type { Address, HomePlan, Served } from "../served.ts";
 import { clientAddress } from "../settings/client-address.ts";
+import { openWayOut } from "../way-out/open-way-out.ts";
 import { onAnswerEnd } from "./answer-end.ts";
 import { archiveFolder, serveArchive } from "./archive-folder.ts";
 import { arrivedBody, arrivedBytes } from "./arrived-body.ts";
@@ -52,7 +53,13 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
   const archiveServer = archive === null ? null : await serveArchive(archive, archiveSocket);
   const watch = watchDisk(plan.dir.root);
   const shared = { paces: new Paces(), turns: new FairTurns(), files: watch.files };
-  const sockets = { folder, history: history.sockets, archive: archive === null ? null : archiveSocket };
+  const wayOut = await openWayOut(plan.proxies, folder);
+  const sockets = {
+    folder,
+    history: history.sockets,
+    archive: archive === null ? null : archiveSocket,
+    detours: wayOut.detours,
+  };
   const processes = new TenantProcesses(plan, sockets, shared);
   const children = [history.child, ...processes.children];
   const databases = Object.entries(history.sockets).map(
@@ -101,6 +108,7 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
       for (const [, connections] of databases) connections.close();
       await Promise.all(children.map((child) => child.stop()));
       archiveServer?.close();
+      wayOut.close();
       watch.stop();
       removeIfPossible(folder);
     },

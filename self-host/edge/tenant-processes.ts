@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type ProcessShare, shareOf, shareText } from "../../domain/tenant/share.ts";
 import { type ChildServer, startChildServer } from "../children/child-server.ts";
+import type { Detours } from "../config/networks.ts";
 import { type HistorySockets, objectsConfig } from "../config/serving-config.ts";
 import { storageOf } from "../data/process-count.ts";
 import type { HomePlan } from "../served.ts";
@@ -28,6 +29,8 @@ interface SocketPlaces {
   readonly history: HistorySockets;
   /** Null: there is no archive. */
   readonly archive: string | null;
+  /** Null: no proxy leads out. */
+  readonly detours: Detours | null;
 }
 
 interface TenantProcess {
@@ -71,7 +74,7 @@ export class TenantProcesses {
 const startOne = (
   plan: HomePlan,
   share: ProcessShare,
-  { folder, history, archive }: SocketPlaces,
+  { folder, history, archive, detours }: SocketPlaces,
   { paces, turns, files }: Shared,
 ): TenantProcess => {
   const { project, dir } = plan;
@@ -90,15 +93,18 @@ const startOne = (
     environment: Object.keys(environment),
     certificates: plan.certificates,
     heapMib: plan.heapMib,
+    detours,
   };
-  writeFileSync(configFile, objectsConfig(serving, { edge, door, history }), { mode: 0o600 });
+  const isFirst = share.index === 0;
+  writeFileSync(configFile, objectsConfig(serving, { edge, door, history, isFirst }), { mode: 0o600 });
+  const direct = isFirst ? Object.values(detours ?? {}).map((detour) => detour.direct) : [];
   const child = startChildServer({
     what: share.count === 1 ? "The tenant process" : `Tenant process ${share.index}`,
     config: configFile,
     environment,
-    sockets: [edge, door],
+    sockets: [edge, door, ...direct],
     probePath: "/health",
-    inspectorPort: share.index === 0 ? plan.inspectorPort : undefined,
+    inspectorPort: isFirst ? plan.inspectorPort : undefined,
   });
   return { child, edgeSocket: edge, objects: new ObjectProcess(door, secret, paces, turns, files) };
 };

@@ -2,6 +2,7 @@
 
 import path from "node:path";
 import { expect, test } from "vitest";
+import { type Detours, detoursIn } from "../../self-host/config/networks.ts";
 import { wholeConfig } from "../../self-host/config/serving-config.ts";
 import { dataDirAt } from "../../self-host/data/data-dir.ts";
 
@@ -14,7 +15,7 @@ const project = {
   vars: {},
 } as unknown as Parameters<typeof wholeConfig>[0]["project"];
 
-const configOf = (certificates: readonly string[] = []): string => {
+const configOf = (certificates: readonly string[] = [], detours: Detours | null = null): string => {
   const dir = dataDirAt(path.resolve("nowhere"));
   const serving = {
     project,
@@ -23,18 +24,30 @@ const configOf = (certificates: readonly string[] = []): string => {
     archive: null,
     environment: [],
     certificates,
+    detours,
     heapMib: undefined,
   };
   return wholeConfig(serving, dir, { host: "127.0.0.1", port: 1 });
 };
 
-const networksOf = (list: "allow" | "deny"): Record<string, string> => {
-  const found = configOf().matchAll(/name = "([\w-]+)", network = \(allow = \[([^\]]*)\], deny = \[([^\]]*)\]/g);
+const networksOf = (list: "allow" | "deny", detours: Detours | null = null): Record<string, string> => {
+  const found = configOf([], detours).matchAll(
+    /name = "([\w-]+)", network = \(allow = \[([^\]]*)\], deny = \[([^\]]*)\]/g,
+  );
   return Object.fromEntries([...found].map(([, name, allow, deny]) => [name, list === "allow" ? allow : deny]));
 };
 
 test("what may go to private addresses may go to public ones, too, and nothing else goes to private ones", () => {
   expect(networksOf("allow")).toEqual({ internet: '"public"', "private-network": '"private", "public"' });
+});
+
+test("where proxies lead out, only what they are not for reaches a network, and the same addresses of it", () => {
+  const detours = detoursIn("/run");
+  for (const list of ["allow", "deny"] as const) {
+    const { internet, "private-network": near } = networksOf(list);
+    expect(networksOf(list, detours)).toEqual({ "direct-internet": internet, "direct-private-network": near });
+  }
+  expect(configOf([], detours)).toContain('name = "internet", external = (address = "unix:/run/ask-public.sock"');
 });
 
 test("no address of IPv6 leads to a private one of IPv4, and none to where clouds keep credentials", () => {

@@ -53,6 +53,11 @@ export const TOOLS_ROOMS: readonly Room[] = [
     packages: ["node:"],
   },
   {
+    places: ["self-host/way-out"],
+    may: ["log", "worker/dispatcher.ts", "self-host/config"],
+    packages: ["node:", "undici"],
+  },
+  {
     places: ["self-host"],
     may: [
       "contract/*",
@@ -62,6 +67,8 @@ export const TOOLS_ROOMS: readonly Room[] = [
       "self-host/data",
       "self-host/config",
       "self-host/children",
+      "worker/dispatcher.ts",
+      "self-host/way-out",
     ],
     packages: ["node:"],
   },
@@ -89,6 +96,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
       "self-host/config",
       "self-host/children",
       "self-host/settings",
+      "self-host/way-out",
       "self-host",
     ],
     packages: ["@hono/node-server", "node:", "ws"],
@@ -96,6 +104,8 @@ export const TOOLS_ROOMS: readonly Room[] = [
   {
     places: ["self-host/main.ts"],
     may: [
+      "worker/dispatcher.ts",
+      "worker/proxies.ts",
       "domain/*",
       "log",
       "self-host/build",
