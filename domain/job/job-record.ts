@@ -4,7 +4,7 @@
 
 import type { Job } from "./job.ts";
 import { groupKeyOf } from "./queue.ts";
-import { USUAL } from "./usual-job.ts";
+import { OWN_FIELDS, USUAL } from "./usual-job.ts";
 
 /** The columns of history that a record there does without, and the field of the job that each has. */
 const FIELD_OF_COLUMN = {
@@ -48,40 +48,45 @@ type Instants = (number | null)[];
 /** As history or the journal has it, of any release: without `at` its instants are fields. */
 type ToldJob = Partial<Job> & { readonly at?: Instants };
 
-const USUAL_VALUES: Partial<Job> = USUAL;
+interface ToldField {
+  readonly name: keyof Job;
+  /** A record does without it; undefined where there is none. */
+  readonly usual: unknown;
+  /** It is an empty list or object. Elsewhere an empty one, such as a progress of `{}`, says something. */
+  readonly isUsuallyEmpty: boolean;
+}
+
+const toldField = ([name, usual]: readonly [string, unknown]): ToldField => ({
+  name: name as keyof Job,
+  usual,
+  isUsuallyEmpty: typeof usual === "object" && usual !== null,
+});
+
+const but = (fields: readonly ToldField[], names: readonly (keyof Job)[]): readonly ToldField[] =>
+  fields.filter(({ name }) => !names.includes(name));
+
+/** Each job is told twice or more: a list of the fields is quicker than the job's own names. */
+const FIELDS = [...OWN_FIELDS.map((name) => [name, undefined] as const), ...Object.entries(USUAL)].map(toldField);
+const IN_JOURNAL = but(FIELDS, [...INSTANTS, "groupKey"]);
+const BESIDE_COLUMNS = but(IN_JOURNAL, Object.values(FIELD_OF_COLUMN));
 
 const isEmpty = (value: object): boolean => {
   for (const _ in value) return false;
   return true;
 };
 
-/** The usual lists and objects are empty. Elsewhere an empty one, such as a progress of `{}`, says something. */
-const isUsuallyEmpty = (usual: unknown): boolean => typeof usual === "object" && usual !== null;
-
-/** Told apart from the other fields. */
-const APART = [...INSTANTS, "groupKey"] as const;
-const BESIDE_COLUMNS: ReadonlySet<keyof Job> = new Set([...APART, ...Object.values(FIELD_OF_COLUMN)]);
-const WHOLE: ReadonlySet<keyof Job> = new Set(APART);
-
-type Told = Partial<Record<keyof Job | "at", unknown>>;
-
-/** What is not as usual. Each job is told twice or more: to go through its own fields is as fast as to name them. */
-const toldOf = (job: Job, leftOut: ReadonlySet<keyof Job>): Told => {
-  const told: Told = {};
-  let name: keyof Job;
-  for (name in job) {
+/** What is not as usual. */
+const toldOf = (job: Job, fields: readonly ToldField[]): object => {
+  const record: Partial<Record<keyof Job | "at", unknown>> = {};
+  for (const { name, usual, isUsuallyEmpty } of fields) {
     const value = job[name];
-    // Most are null.
-    if (value === null || leftOut.has(name)) continue;
-    const usual = USUAL_VALUES[name];
-    if (value === usual || (isUsuallyEmpty(usual) && isEmpty(value as object))) continue;
-    told[name] = value;
+    if (value !== usual && !(isUsuallyEmpty && isEmpty(value as object))) record[name] = value;
   }
   // What it was charged is given back or corrected before it ends.
-  if (job.finishedAt !== null) told.share = undefined;
-  if (job.groupKey !== groupKeyOf(job)) told.groupKey = job.groupKey;
-  told.at = INSTANTS.map((instant) => sinceCreation(job, job[instant]));
-  return told;
+  if (job.finishedAt !== null) record.share = undefined;
+  if (job.groupKey !== groupKeyOf(job)) record.groupKey = job.groupKey;
+  record.at = INSTANTS.map((instant) => sinceCreation(job, job[instant]));
+  return record;
 };
 
 const sinceCreation = ({ createdAt }: Job, at: number | null): number | null => (at === null ? null : at - createdAt);
@@ -94,7 +99,7 @@ export const archivedRecord = (job: Job): string => {
 };
 
 /** The record for the journal, which has no columns. */
-export const journalRecord = (job: Job): string => JSON.stringify(toldOf(job, WHOLE));
+export const journalRecord = (job: Job): string => JSON.stringify(toldOf(job, IN_JOURNAL));
 
 /** The fields that a later version of a job has otherwise, with its id, as JSON. */
 export const changedRecord = (before: Job, job: Job): string => {

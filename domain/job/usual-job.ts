@@ -4,9 +4,11 @@ import { COMMON_FLOW } from "./flows.ts";
 import type { Job } from "./job.ts";
 
 /** Of these each job has its own. */
-type OwnField = "id" | "version" | "status" | "groupKey" | "createdAt" | "updatedAt";
+export const OWN_FIELDS = ["id", "version", "status", "groupKey", "createdAt", "updatedAt"] as const;
 
-type Usual = { readonly [Name in Exclude<keyof Job, OwnField>]: null extends Job[Name] ? null : Job[Name] };
+type Usual = {
+  readonly [Name in Exclude<keyof Job, (typeof OWN_FIELDS)[number]>]: null extends Job[Name] ? null : Job[Name];
+};
 
 /** A record of an earlier release lacks the fields that came later: such a job never used them, and has these, too. */
 export const USUAL = {
