@@ -112,6 +112,8 @@ export class World {
   readonly viewers: Viewer[] = [];
   /** Several steps went into the commit that is checked. */
   isShared = false;
+  /** Workers with an open socket when the step began. */
+  connected: ReadonlySet<string> = new Set();
   #names = 0;
 
   constructor(seed: number) {

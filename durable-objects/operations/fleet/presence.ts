@@ -245,9 +245,11 @@ export const noteDisconnected = (
     turn.log("info", "worker.disconnected", { worker: instance });
   }
   turn.effects.changedWorkers.add(instance);
-  if (member === undefined || signAt <= member.lastSeenAt) return;
-  fleet.noteSeen(instance, signAt);
-  turn.putWorker({ ...member.worker, lastHeartbeatAt: signAt });
+  // Of a clock that was set back since, the sign counts as of now.
+  const seenAt = Math.min(signAt, turn.nowAt);
+  if (member === undefined || seenAt <= member.lastSeenAt) return;
+  fleet.noteSeen(instance, seenAt);
+  turn.putWorker({ ...member.worker, lastHeartbeatAt: seenAt });
 };
 
 /** A secret of the key has ended: a claim that waits with it hears so at once. */

@@ -58,17 +58,18 @@ const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =
 const isNeverSilent = ({ workers }: Snapshot, instance: string): boolean => workers.get(instance)?.isEdge === true;
 
 /**
- * By elapsed time: after the clock was set back, silence counts from the object's next turn. The pings of an open socket
- * have the platform's clock.
+ * By elapsed time: after the clock was set back, silence counts from the object's next turn. The pings of a socket
+ * that was open in this step have the platform's clock.
  */
-export const theSilentAreGivenNothing: Check = (before, now, { model, shell, workers, isShared }) => {
+export const theSilentAreGivenNothing: Check = (before, now, { connected, model, shell, workers, isShared }) => {
   const given = isShared ? [] : newLeases(before, now);
   if (given.length === 0) return null;
   const open = new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
   const { elapsedAt, heededAt, nowAt } = shell.clock;
   const offlineAfterMs = Math.max(...[before, now].map(({ config }) => config.presence.offlineAfterMs));
   for (const { id, assignedAt, assignedWorker } of given) {
-    if (assignedWorker === null || open.has(assignedWorker) || isNeverSilent(now, assignedWorker)) continue;
+    if (assignedWorker === null || isNeverSilent(now, assignedWorker)) continue;
+    if (open.has(assignedWorker) || connected.has(assignedWorker)) continue;
     const heardAt = Math.max(model.heardAt.get(assignedWorker) ?? 0, heededAt);
     const silentMs = (assignedAt ?? nowAt) + elapsedAt - nowAt - heardAt;
     if (silentMs > offlineAfterMs) return `${assignedWorker} was given job ${id} after ${silentMs} ms of silence`;

@@ -59,6 +59,10 @@ export class Scene {
     return this.pass(DRAIN_DELAY_MS);
   }
 
+  setClockBack(ms: number): void {
+    this.#world.shell.clock.setBack(ms);
+  }
+
   /** The object is unloaded: what it did not store is forgotten. */
   sleep(): void {
     this.#world.shell.crash("evicted");

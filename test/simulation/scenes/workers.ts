@@ -100,6 +100,20 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
     },
   },
   {
+    what: "a worker whose socket ends is silent soon, also where the clock was set back since its last ping",
+    shown: async (scene) => {
+      await configure(scene, { presence: { offline_after_seconds: 60 } });
+      await scene.connect();
+      await present(scene, { instance: "worker-0" }, keyOf("worker-key-0"), true);
+      scene.ping();
+      scene.setClockBack(3_600_000);
+      await scene.disconnect();
+      await scene.pass(60_001);
+      const { status } = await scene.done(scene.admin, "getWorker", { instance: "worker-0" });
+      assert.equal(status, "offline");
+    },
+  },
+  {
     what: "a silent worker that connects is back before it says anything, also after the object has slept",
     shown: async (scene) => {
       await configure(scene, { presence: { offline_after_seconds: 60 } });
