@@ -89,11 +89,4 @@ describe.skipIf(lacksBrowser())("a browser with several tabs", () => {
     await page.getByText("No worker has reported yet.").waitFor();
     expect(await page.getByLabel("Find by name").inputValue()).toBe("");
   });
-
-  it("says what to do when a page's code is gone, as after an update", async () => {
-    const { page } = await world.open("");
-    await page.route("**/assets/playground*.js", (route) => route.abort());
-    await page.getByRole("link", { name: "Playground", exact: true }).click();
-    await page.getByText("Reload the page: Signalbox may have been updated meanwhile.").waitFor();
-  });
 });

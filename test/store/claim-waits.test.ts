@@ -52,12 +52,12 @@ test("a claim that waits looks again when a lease, whose answer may be lost, is 
 });
 
 test("a claim waits on if that lease has been started meanwhile", async () => {
-  const times = [Date.now() + 5, null];
+  const times = [() => Date.now() + 5, () => null];
   const waiters = new Waiters();
   const waits = new ClaimWaits(
     waiters,
     () => {},
-    () => times.shift() ?? null,
+    () => times.shift()?.() ?? null,
   );
   let looks = 0;
   const claimed = waits.claim("w", 60_000, async () => {
