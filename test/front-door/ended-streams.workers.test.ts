@@ -136,14 +136,18 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     ["/v1/messages", 'event: message_start\ndata: {"type":"message_start"}\n\n', /^event: error\ndata: \{.*\}\n\n$/],
   ] as const;
 
-  it.each(RELAY_DIES)("%s, when its relay dies: behind a whole event, with the error", async (path, first, error) => {
+  const begun = async (path: string, first: string) => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
     const input = path === "/v1/responses" ? { input: "hi" } : { messages: [{ role: "user", content: "hi" }] };
     const answering = post(world.key, path, { model: "m1", stream: true, max_tokens: 9, ...input });
     const job = await worker.nextJob();
     worker.speak(job, first);
-    const answer = await answering;
+    return { world, worker, job, answer: await answering };
+  };
+
+  it.each(RELAY_DIES)("%s, when its relay dies: behind a whole event, with the error", async (path, first, error) => {
+    const { worker, job, answer } = await begun(path, first);
     await answer.until((text) => text.endsWith("\n\n"));
     const before = answer.text();
     worker.say(job, HALF);
@@ -166,13 +170,7 @@ describe("an open stream ends at once, whatever its worker does,", () => {
   ] as const;
 
   it.each(SAYS_ITS_END)("%s, when its relay dies behind its end: without another one", async (path, first, last) => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const input = path === "/v1/responses" ? { input: "hi" } : { messages: [{ role: "user", content: "hi" }] };
-    const answering = post(world.key, path, { model: "m1", stream: true, max_tokens: 9, ...input });
-    const job = await worker.nextJob();
-    worker.speak(job, first);
-    const answer = await answering;
+    const { world, worker, job, answer } = await begun(path, first);
     worker.say(job, last);
     await settled(300);
     await abortAllDurableObjects();
