@@ -6,7 +6,8 @@ import { usdFromNano } from "../../domain/money/price.ts";
 import { CAPACITY_REASONS } from "../../domain/routing/filter.ts";
 import { APIS } from "../../domain/words/api.ts";
 import { count, instant, toIso, toIsoOrNull } from "../words/field.ts";
-import { jobError, presentUsage, priority, usage } from "./job.ts";
+import { jobError, priority } from "./job.ts";
+import { presentUsage, usage } from "./usage.ts";
 
 export const MAX_QUEUE_GROUPS = 200;
 export const MAX_QUEUE_FLOWS = 20;

@@ -3,7 +3,7 @@
 
 import * as z from "zod";
 import { MAX_JOB_FILES } from "../../domain/file/file.ts";
-import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
+import type { Job, JobPayload } from "../../domain/job/job.ts";
 import type { JobPatch } from "../../domain/job/job-command.ts";
 import type { NewJob } from "../../domain/job/new-job.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
@@ -34,33 +34,14 @@ import {
   text,
   toIso,
   toIsoOrNull,
-  tokenCount,
 } from "../words/field.ts";
 import type { EveryFieldIsTold } from "../words/told-field.ts";
 import { MAX_BATCH_JOBS } from "../words/values.ts";
+import { presentUsage, usage } from "./usage.ts";
 
 export const priority = z.enum(PRIORITIES);
 export const tier = z.enum(TIERS);
 export const jobStatus = z.enum(JOB_STATUSES);
-
-export const usage = z
-  .strictObject({
-    input_tokens: tokenCount,
-    output_tokens: tokenCount,
-    cached_input_tokens: tokenCount.optional(),
-    reasoning_tokens: tokenCount.optional(),
-  })
-  .meta({ id: "Usage" });
-
-const cacheWrite = tokenCount.optional();
-
-/** The writes to a cache have their price, and are not kept beyond it. */
-export const reportedUsage = usage
-  .extend({
-    cache_write_tokens: cacheWrite.meta({ description: "of the input tokens, those written to the provider's cache" }),
-    cache_write_1h_tokens: cacheWrite.meta({ description: "of the written ones, those kept for an hour" }),
-  })
-  .meta({ id: "ReportedUsage" });
 
 export const metadataName = label(64);
 export const metadataValue = z.string().max(256).refine(isCleanText, CLEAN_TEXT);
@@ -266,7 +247,6 @@ export type JobBatch = z.infer<typeof jobBatch>;
 export type RoutingDecision = z.infer<typeof routingDecision>;
 export type JobEventResource = z.infer<typeof jobEventResource>;
 export type JobEventList = z.infer<typeof jobEventList>;
-export type UsageResource = z.infer<typeof usage>;
 
 export const toNewJob = (body: NewJobRequest): NewJob => ({
   prompt: body.prompt,
@@ -291,22 +271,6 @@ export const toJobPatch = (body: z.infer<typeof patchJobRequest>): JobPatch => (
   ...(body.tags === undefined ? {} : { tags: body.tags }),
   ...(body.priority === undefined ? {} : { priority: body.priority }),
   ...(body.tier === undefined ? {} : { tier: body.tier }),
-});
-
-export const toUsage = (body: z.infer<typeof reportedUsage>): Usage => ({
-  inputTokens: body.input_tokens,
-  outputTokens: body.output_tokens,
-  ...(body.cached_input_tokens === undefined ? {} : { cachedInputTokens: body.cached_input_tokens }),
-  ...(body.reasoning_tokens === undefined ? {} : { reasoningTokens: body.reasoning_tokens }),
-  ...(body.cache_write_tokens === undefined ? {} : { cacheWriteTokens: body.cache_write_tokens }),
-  ...(body.cache_write_1h_tokens === undefined ? {} : { cacheWrite1hTokens: body.cache_write_1h_tokens }),
-});
-
-export const presentUsage = (spent: Usage): UsageResource => ({
-  input_tokens: spent.inputTokens,
-  output_tokens: spent.outputTokens,
-  ...(spent.cachedInputTokens === undefined ? {} : { cached_input_tokens: spent.cachedInputTokens }),
-  ...(spent.reasoningTokens === undefined ? {} : { reasoning_tokens: spent.reasoningTokens }),
 });
 
 /** Fields of a record that stay inside the service. */

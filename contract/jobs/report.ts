@@ -6,7 +6,7 @@ import type { ReportedFailure } from "../../domain/job/failure.ts";
 import type { Usage } from "../../domain/job/job.ts";
 import { fileId } from "../file.ts";
 import { count, json, jsonWithin, label, MAX_PROGRESS_BYTES, usd } from "../words/field.ts";
-import { reportedUsage, toUsage } from "./job.ts";
+import { reportedUsage, toUsage } from "./usage.ts";
 
 export const lease = count;
 const firstTokenMs = z

@@ -1,6 +1,6 @@
 // What the cost tables sum up, and how sums are added.
 
-import type { UsageResource } from "../../contract/jobs/job.ts";
+import type { UsageResource } from "../../contract/jobs/usage.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
 
 const TOKENS = ["input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"] as const;

@@ -2,7 +2,7 @@
 // form that the key asks for. Everything else that a command writes is text. Pure.
 
 import * as z from "zod";
-import { usage } from "../../contract/jobs/job.ts";
+import { usage } from "../../contract/jobs/usage.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { lineOf, startOf } from "../../contract/text/start-of.ts";
 import { MAX_PROGRESS_BYTES } from "../../contract/words/field.ts";
