@@ -122,7 +122,9 @@ export const appendHistory = (
     history.statement(
       `INSERT INTO catalog_history (tenant, subscription_id, seq, at, kind, model_id, before, after)
          SELECT ?1, ?2, value ->> 0, ?4, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?3)`,
-      ...[id, JSON.stringify(piece), at],
+      id,
+      JSON.stringify(piece),
+      at,
     ),
   );
 };

@@ -46,7 +46,11 @@ export const createSubscription = async (
     `INSERT INTO catalog_subscriptions
        (tenant, id, provider, models_sync_schedule, models_sync_url, next_sync_at, created_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
-    ...[id, input.provider, schedule, url ?? "", at],
+    id,
+    input.provider,
+    schedule,
+    url ?? "",
+    at,
   );
   const detail = { provider: input.provider, models_sync_schedule: schedule, models_sync_url: shown(url) };
   const entry = { at, actor, action: "catalog.subscription_created", target: id, detail };
@@ -91,7 +95,10 @@ export const patchSubscription = async (
     `UPDATE catalog_subscriptions
      SET models_sync_schedule = ?3, models_sync_url = ?4, next_sync_at = ?5, version = version + 1
      WHERE tenant = ?1 AND id = ?2`,
-    ...[id, schedule, url ?? "", at],
+    id,
+    schedule,
+    url ?? "",
+    at,
   );
   const detail = { models_sync_schedule: schedule, models_sync_url: shown(url) };
   const entry = { at, actor, action: "catalog.subscription_updated", target: id, detail };

@@ -67,7 +67,9 @@ export const leaseFence = ({ history, id, leaseId, version }: HeldSubscription):
   history.statement(
     `SELECT CASE count(*) WHEN 1 THEN 1 ELSE json('lease lost ' || count(*)) END FROM catalog_subscriptions
      WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3 AND version = ?4`,
-    ...[id, leaseId, version],
+    id,
+    leaseId,
+    version,
   );
 
 export const isLeaseHeld = async ({ history, id, leaseId, version }: HeldSubscription): Promise<boolean> => {
@@ -81,7 +83,9 @@ export const giveBackLease = async ({ history, id, leaseId }: HeldSubscription, 
     .statement(
       `UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL, next_sync_at = ?4
        WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3`,
-      ...[id, leaseId, nowAt],
+      id,
+      leaseId,
+      nowAt,
     )
     .run();
 };

@@ -103,7 +103,11 @@ const finishStatement = (
      SET model_count = ?3, models_synced_at = ?4, next_sync_at = ?5, history_count = history_count + ?6,
          last_error = NULL, last_error_at = NULL, failure_count = 0, lease_id = NULL, lease_until = NULL
      WHERE tenant = ?1 AND id = ?2`,
-    ...[id, modelCount, at, scheduledAt(schedule, id, at), changeCount],
+    id,
+    modelCount,
+    at,
+    scheduledAt(schedule, id, at),
+    changeCount,
   );
 
 const recordFailure = async (tools: SyncTools, held: HeldSubscription, failure: ListFailure): Promise<void> => {
@@ -119,7 +123,12 @@ const recordFailure = async (tools: SyncTools, held: HeldSubscription, failure: 
        SET last_error = ?4, last_error_at = ?5, next_sync_at = ?6,
            failure_count = failure_count + 1, lease_id = NULL, lease_until = NULL
        WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3 AND version = ?7`,
-      ...[id, held.leaseId, failure.detail, at, next, held.version],
+      id,
+      held.leaseId,
+      failure.detail,
+      at,
+      next,
+      held.version,
     )
     .run();
   // It was edited meanwhile, so the failure belongs to an old address.
