@@ -111,9 +111,6 @@ const inspector = (world: World) => {
   };
 };
 
-const connectedWorkers = ({ workers }: World): ReadonlySet<string> =>
-  new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
-
 export const runPlan = async (plan: Plan): Promise<Violation | null> => {
   const world = new World(plan.seed);
   try {
@@ -125,7 +122,7 @@ export const runPlan = async (plan: Plan): Promise<Violation | null> => {
     };
     for (const [index, step] of plan.steps.entries()) {
       world.isShared = step.isJoined || (plan.steps[index - 1]?.isJoined ?? false);
-      world.connected = connectedWorkers(world);
+      world.connectedBefore = world.connected();
       await take(world, step);
       const wrong = inspect();
       if (wrong !== null) return { what: wrong, step: index };

@@ -113,7 +113,7 @@ export class World {
   /** Several steps went into the commit that is checked. */
   isShared = false;
   /** Workers with an open socket when the step began. */
-  connected: ReadonlySet<string> = new Set();
+  connectedBefore: ReadonlySet<string> = new Set();
   #names = 0;
 
   constructor(seed: number) {
@@ -179,6 +179,11 @@ export class World {
     const { absentAt = 0 } = answer.error;
     const brought = { ...archived, absentAt };
     return this.shell.call(credential, name, { ...request, archived: brought } as RequestOf<Name>);
+  }
+
+  /** Workers with an open socket. */
+  connected(): ReadonlySet<string> {
+    return new Set(this.workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
   }
 
   archived(id: string): Archived | null {

@@ -61,15 +61,16 @@ const isNeverSilent = ({ workers }: Snapshot, instance: string): boolean => work
  * By elapsed time: after the clock was set back, silence counts from the object's next turn. The pings of a socket
  * that was open in this step have the platform's clock.
  */
-export const theSilentAreGivenNothing: Check = (before, now, { connected, model, shell, workers, isShared }) => {
+export const theSilentAreGivenNothing: Check = (before, now, world) => {
+  const { model, shell, isShared } = world;
   const given = isShared ? [] : newLeases(before, now);
   if (given.length === 0) return null;
-  const open = new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
+  const open = world.connected();
   const { elapsedAt, heededAt, nowAt } = shell.clock;
   const offlineAfterMs = Math.max(...[before, now].map(({ config }) => config.presence.offlineAfterMs));
   for (const { id, assignedAt, assignedWorker } of given) {
     if (assignedWorker === null || isNeverSilent(now, assignedWorker)) continue;
-    if (open.has(assignedWorker) || connected.has(assignedWorker)) continue;
+    if (open.has(assignedWorker) || world.connectedBefore.has(assignedWorker)) continue;
     const heardAt = Math.max(model.heardAt.get(assignedWorker) ?? 0, heededAt);
     const silentMs = (assignedAt ?? nowAt) + elapsedAt - nowAt - heardAt;
     if (silentMs > offlineAfterMs) return `${assignedWorker} was given job ${id} after ${silentMs} ms of silence`;
@@ -78,8 +79,9 @@ export const theSilentAreGivenNothing: Check = (before, now, { connected, model,
 };
 
 /** Nor is a worker without a socket whose last report's key was revoked since. */
-export const theLockedOutAreGivenNothing: Check = (before, now, { endedKeys, workers, isShared }) => {
-  const open = new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
+export const theLockedOutAreGivenNothing: Check = (before, now, world) => {
+  const { endedKeys, isShared } = world;
+  const open = world.connected();
   for (const { id, assignedWorker } of isShared ? [] : newLeases(before, now)) {
     if (assignedWorker === null || open.has(assignedWorker)) continue;
     const keyIds = [before, now].map(({ workers: known }) => known.get(assignedWorker)?.keyId ?? "");
