@@ -44,7 +44,7 @@ export const namedEvents = (events: string, response: StoredResponse): string =>
 /** Types of events that have the whole answer. */
 export const WHOLE_ANSWERS: readonly string[] = ["response.completed", "response.incomplete"];
 /** No text of an answer matches: inside of a text, quotation marks are escaped. */
-const BEARS_WHOLE_ANSWER = new RegExp(`"type": ?"(?:${WHOLE_ANSWERS.join("|")})"`);
+const BEARS_WHOLE_ANSWER = new RegExp(`"type": ?"(?:${WHOLE_ANSWERS.join("|").replaceAll(".", "\\.")})"`);
 /** The report of a worker whose stream has ended may be so late. */
 const LATE_REPORT_MS = 2_000;
 
