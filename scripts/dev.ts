@@ -1,6 +1,6 @@
 // `npm run dev`: the edge under `wrangler dev`, which reloads on every change, and the dashboard, rebuilt on changes.
-// The state is below .wrangler/, or where --persist-to says: development never touches the data of `npm start`. When this ends, in whatever way, so
-// does everything that it started.
+// The state is below .wrangler/, or where --persist-to says: development never touches the data of `npm start`. When
+// this ends, in whatever way, so does everything that it started.
 
 import { existsSync } from "node:fs";
 import path from "node:path";

@@ -1,5 +1,5 @@
-// Scroll positions: Back and Forward return to them, also from another document, and so does a reload; a link starts at the
-// top.
+// Scroll positions: Back and Forward return to them, also from another document, and so does a reload; a link starts at
+// the top.
 
 import { effect } from "@preact/signals";
 import { entry, isReturn, pagePath } from "../router.ts";

@@ -115,11 +115,16 @@ const resumeAgain = (said: string): void => {
   if (session.peek() === null) void resume(said);
 };
 
+const whyOver = (): string => {
+  if (!navigator.cookieEnabled) return KEEPS_NO_COOKIE;
+  return readHint() === "out" ? SIGNED_OUT_ELSEWHERE : ENDED;
+};
+
 /** A refused request may be of an earlier session, so the present one is asked for. */
 const check = (): Promise<void> =>
   read((error) => {
     if (!isUnknown(error)) return;
-    signInNote.value = !navigator.cookieEnabled ? KEEPS_NO_COOKIE : readHint() === "out" ? SIGNED_OUT_ELSEWHERE : ENDED;
+    signInNote.value = whyOver();
     session.value = null;
   });
 
