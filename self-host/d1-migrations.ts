@@ -6,13 +6,13 @@ import { copyFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Project } from "./build/project.ts";
-import { WORKERD } from "./children/workerd.ts";
+import { runWorkerd } from "./children/workerd.ts";
 import { configText, embed, record } from "./config/capnp-text.ts";
 import { databaseBinding, databaseServices, service } from "./config/serving-config.ts";
 import type { DataDir } from "./data/data-dir.ts";
 import { ExitError } from "./exit-error.ts";
 import { databasesBelow } from "./files-below.ts";
-import { ROOT, runCommand } from "./run-command.ts";
+import { ROOT } from "./run-command.ts";
 
 /** What the runtime keeps beside the databases of a folder. */
 const REGISTER = "metadata.sqlite";
@@ -53,8 +53,6 @@ export const applyMigrations = async (project: Project, dir: DataDir): Promise<v
     ],
   });
   writeFileSync(dir.migrationConfig, configText([...databaseServices(dir), worker], []), { mode: 0o600 });
-  const { code, output } = await runCommand(WORKERD, ["test", "--experimental", dir.migrationConfig], {
-    isQuiet: true,
-  });
+  const { code, output } = await runWorkerd(["test", "--experimental", dir.migrationConfig]);
   if (code !== 0) throw new ExitError(`The D1 migrations failed, so the server did not start:\n${output}`);
 };

@@ -24,7 +24,9 @@ interface CommandOptions {
 }
 
 interface CommandResult {
+  /** 1 if a signal ended it. */
   code: number;
+  signal: NodeJS.Signals | null;
   output: string;
 }
 
@@ -50,6 +52,8 @@ export const runCommand = (command: string, args: string[], options: CommandOpti
   if (options.input !== undefined) child.stdin?.end(options.input);
   return new Promise((resolve, reject) => {
     child.on("error", reject);
-    child.on("close", (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString("utf8") }));
+    child.on("close", (code, signal) =>
+      resolve({ code: code ?? 1, signal, output: Buffer.concat(chunks).toString("utf8") }),
+    );
   });
 };

@@ -2,10 +2,33 @@
 
 import { createRequire } from "node:module";
 import path from "node:path";
+import { ExitError } from "../exit-error.ts";
+import { runCommand } from "../run-command.ts";
 import { type Supervised, supervise } from "./supervised.ts";
 
+const NEEDS = `Signalbox runs tenants in workerd, which needs Linux with glibc (not musl, as Alpine has it), macOS 13.5 or
+Windows, on x64 or arm64. On other systems take its container (docs/operate.md).`;
+
+/** A missing program is also what the system says of one whose C library is missing. */
+const cannotRun = (why: string): ExitError => new ExitError(`workerd does not run here: ${why}.\n${NEEDS}`);
+
 /** The native binary itself: signals must reach it, not a launcher. */
-export const WORKERD: string = createRequire(import.meta.url)("workerd").default;
+const workerd = (): string => {
+  try {
+    return createRequire(import.meta.url)("workerd").default;
+  } catch (error) {
+    throw cannotRun((error as Error).message);
+  }
+};
+
+/** Runs it to its end. @throws ExitError if it does not run on this system. */
+export const runWorkerd = async (args: string[], program = workerd()): Promise<{ code: number; output: string }> => {
+  const { signal, ...ended } = await runCommand(program, args, { isQuiet: true }).catch(({ message }: Error) => {
+    throw cannotRun(message);
+  });
+  if (signal === "SIGILL") throw cannotRun("the processor lacks an instruction (SIGILL)");
+  return ended;
+};
 
 /** The variables of our environment that workerd itself may need: where certificates are. */
 const SYSTEM_VARIABLES = ["SSL_CERT_FILE", "SSL_CERT_DIR", "TZ"];
@@ -19,5 +42,5 @@ export const startWorkerd = (
   const system = SYSTEM_VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   const env = { ...Object.fromEntries(system), ...environment };
   const inspector = inspectorPort === undefined ? [] : [`-i127.0.0.1:${inspectorPort}`];
-  return supervise("workerd", WORKERD, ["serve", "--experimental", ...inspector, config], env, path.dirname(config));
+  return supervise("workerd", workerd(), ["serve", "--experimental", ...inspector, config], env, path.dirname(config));
 };

@@ -1,8 +1,10 @@
 // D1's migrations at a start, in the runtime itself: each is applied completely or not at all.
 
-import { existsSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { expect, test } from "vitest";
 import { loadProject, type Project } from "../../self-host/build/project.ts";
+import { runWorkerd } from "../../self-host/children/workerd.ts";
 import { applyMigrations } from "../../self-host/d1-migrations.ts";
 import { dataDirAt, makeStateFolders } from "../../self-host/data/data-dir.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -70,3 +72,15 @@ test("a database that a newer release has migrated is refused", async () => {
   await migrateWith(["CREATE TABLE added (id TEXT)"]);
   await expect(applyMigrations(project, dataDirAt(folder.path))).rejects.toThrow(/newer release.*9999_added\.sql/);
 }, 60_000);
+
+test.each([
+  ["whose C library is missing, as on Alpine", "#!/nowhere/ld-linux.so.2\n", /does not run here: spawn .* ENOENT/],
+  ["whose instructions the processor lacks", "#!/bin/sh\nkill -s ILL $$\n", /does not run here: .*\(SIGILL\)/],
+])("a runtime %s is a sentence that says what it needs", async (_, text, why) => {
+  const program = path.join(folder.path, "runtime");
+  writeFileSync(program, text);
+  chmodSync(program, 0o755);
+  const ended = runWorkerd(["test"], program);
+  await expect(ended).rejects.toThrow(why);
+  await expect(ended).rejects.toThrow(/needs Linux with glibc.*\n.*take its container/);
+});
