@@ -71,9 +71,16 @@ function npm(args, cwd = ROOT) {
   const cli = process.env.npm_execpath;
   const [command, ...prefix] = cli?.endsWith(".js") ? [process.execPath, cli] : ["npm"];
   const shell = command === "npm" && process.platform === "win32";
-  const { status, error } = spawnSync(command, [...prefix, ...args], { cwd, env, shell, stdio: ["ignore", 2, 2] });
+  const { status, signal, error } = spawnSync(command, [...prefix, ...args], {
+    cwd,
+    env,
+    shell,
+    stdio: ["ignore", 2, 2],
+  });
   if (error) throw new Error(`npm could not be started (${error.message}). Install npm 10 or newer.`);
-  if (status !== 0) throw new Error(`\`npm ${args.join(" ")}\` failed with code ${status}.`);
+  if (signal === "SIGKILL")
+    throw new Error("npm was killed. Has this machine too little memory? It takes up to 800 MB.");
+  if (status !== 0) throw new Error(`\`npm ${args.join(" ")}\` failed with ${signal ?? `code ${status}`}.`);
 }
 
 function runsTypeScript(node) {

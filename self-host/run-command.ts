@@ -52,8 +52,9 @@ export const runCommand = (command: string, args: string[], options: CommandOpti
   if (options.input !== undefined) child.stdin?.end(options.input);
   return new Promise((resolve, reject) => {
     child.on("error", reject);
-    child.on("close", (code, signal) =>
-      resolve({ code: code ?? 1, signal, output: Buffer.concat(chunks).toString("utf8") }),
-    );
+    child.on("close", (code, signal) => {
+      const output = Buffer.concat(chunks).toString("utf8");
+      resolve({ code: code ?? 1, signal, output: signal === null ? output : `${output}\nIt was ended by ${signal}.` });
+    });
   });
 };

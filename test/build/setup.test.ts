@@ -80,3 +80,14 @@ it("a server is not run after a build that failed", () => {
   });
   expect([stdout, status]).toEqual(["", 3]);
 });
+
+it("an npm that the system killed for want of memory is named as that", () => {
+  rmSync(path.join(checkout.path, "node_modules/.package-lock.json"));
+  write("npm.js", 'process.kill(process.pid, "SIGKILL");\n');
+  const { stderr, status } = spawnSync(process.execPath, ["scripts/setup.mjs", "hello.ts"], {
+    cwd: checkout.path,
+    encoding: "utf8",
+    env: { ...process.env, npm_execpath: path.join(checkout.path, "npm.js") },
+  });
+  expect([stderr, status]).toEqual([expect.stringMatching(/npm was killed\. .* too little memory/), 1]);
+});
