@@ -2,8 +2,9 @@
 
 import { Agent, type Dispatcher, ProxyAgent, setGlobalDispatcher } from "undici";
 
-/** By what to reach other machines; an empty text: by nothing. */
+/** By what to reach other machines. */
 export interface Proxies {
+  /** Empty: none, and every address without TLS is direct. */
   readonly httpProxy: string;
   readonly httpsProxy: string;
   /** Addresses that are reached without. */
@@ -24,8 +25,8 @@ export const newDispatcher = (proxies: Proxies | null, options: Agent.Options = 
   if (proxies === null) return direct;
   const { isDirect, httpProxy, httpsProxy } = proxies;
   const through = (proxy: string): Dispatcher =>
-    proxy === "" ? direct : new ProxyAgent({ ...options, ...credentialsIn(proxy), uri: proxy, proxyTunnel: false });
-  const [forPlain, forTls] = [through(httpProxy), through(httpsProxy)];
+    new ProxyAgent({ ...options, ...credentialsIn(proxy), uri: proxy, proxyTunnel: false });
+  const [forPlain, forTls] = [httpProxy === "" ? direct : through(httpProxy), through(httpsProxy)];
   return direct.compose((dispatch) => (asked, handler) => {
     const url = new URL(asked.origin ?? "");
     if (isDirect(url)) return dispatch(asked, handler);

@@ -40,7 +40,9 @@ const proxyOf = (env: Environment, name: string): string => {
 export const proxiesIn = (env: Environment): Proxies | null => {
   const httpProxy = proxyOf(env, "HTTP_PROXY");
   const httpsProxy = proxyOf(env, "HTTPS_PROXY") || httpProxy;
-  const isDirect = withoutProxy(`${THIS_MACHINE},${told(env, "NO_PROXY")}`);
+  const isNear = withoutProxy(`${THIS_MACHINE},${told(env, "NO_PROXY")}`);
+  // HTTPS_PROXY alone is for TLS alone.
+  const isDirect = (url: URL): boolean => isNear(url) || (httpProxy === "" && url.protocol === "http:");
   return httpsProxy === "" ? null : { httpProxy, httpsProxy, isDirect };
 };
 

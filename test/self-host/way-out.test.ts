@@ -62,7 +62,7 @@ const ask = async (url: string, body?: string) => {
   return { sent, answer };
 };
 
-const open = async () => {
+const open = async (env: Readonly<Record<string, string>> = { HTTP_PROXY: proxyUrl }) => {
   const detours = detoursIn(folder.path);
   const network = createServer(async (incoming, outgoing) => {
     await note("network", incoming);
@@ -74,7 +74,7 @@ const open = async () => {
   });
   servers.push(network);
   await once(network.listen(detours.internet.direct), "listening");
-  const proxies = proxiesIn({ HTTPS_PROXY: proxyUrl, HTTP_PROXY: proxyUrl, NO_PROXY: "near.test" });
+  const proxies = proxiesIn({ HTTPS_PROXY: proxyUrl, NO_PROXY: "near.test", ...env });
   if (proxies !== null) ends.push(await serveWayOut(proxies, detours));
 };
 
@@ -89,6 +89,12 @@ it("a request goes by the proxy, with its answer as it is, or by the network whe
   expect(await text(answer)).toBe("by proxy");
   expect(await text((await ask("https://near.test/x")).answer)).toBe("directly");
   expect(asked).toEqual([`proxy POST http://far.test:8080/a?b=c ${BASIC} body`, "network GET https://near.test/x  "]);
+});
+
+it("without HTTP_PROXY a request without TLS goes by the network, which refuses what may not be reached", async () => {
+  await open({});
+  expect(await text((await ask("http://far.test/x")).answer)).toBe("directly");
+  expect(asked).toEqual(["network GET http://far.test/x  "]);
 });
 
 it("one that cannot be sent has no answer, and one that is left is ended", async () => {
