@@ -8,9 +8,10 @@ import { startHistory } from "./children/history-process.ts";
 import { keepRunning, WORKERD_PACE } from "./children/keep-running.ts";
 import type { Exit } from "./children/supervised.ts";
 import { startWorkerd } from "./children/workerd.ts";
+import { directSockets } from "./config/networks.ts";
 import { wholeConfig } from "./config/serving-config.ts";
 import { storageOf } from "./data/process-count.ts";
-import { makeSocketFolder, removeIfPossible } from "./data/sockets.ts";
+import { clearSockets, makeSocketFolder, removeIfPossible } from "./data/sockets.ts";
 import { ExitError } from "./exit-error.ts";
 import type { Address, HomePlan, Served } from "./served.ts";
 import { openWayOut } from "./way-out/open-way-out.ts";
@@ -40,7 +41,10 @@ export const startWorkerdHome = async (plan: HomePlan, address: Address): Promis
   const history = folder === null ? null : startHistory(plan, folder);
   writeFileSync(dir.servingConfig, wholeConfig(serving, history?.sockets ?? dir, address), { mode: 0o600 });
   if (history !== null) await untilUp([history.child]);
-  const { kept, earlyExit } = keepServing(dir.servingConfig, environment, plan.inspectorPort);
+  const { kept, earlyExit } = keepServing(dir.servingConfig, environment, {
+    inspectorPort: plan.inspectorPort,
+    sockets: directSockets(wayOut.detours),
+  });
   return {
     url: address.url,
     earlyExit: () => earlyExit() ?? history?.child.earlyExit() ?? null,
@@ -62,10 +66,15 @@ export const startWorkerdHome = async (plan: HomePlan, address: Address): Promis
   };
 };
 
-const keepServing = (config: string, environment: Record<string, string>, inspectorPort: number | undefined) => {
+const keepServing = (
+  config: string,
+  environment: Record<string, string>,
+  { inspectorPort, sockets }: { inspectorPort: number | undefined; sockets: readonly string[] },
+) => {
   const startedAt = performance.now();
   let early: Exit | null = null;
   const kept = keepRunning("workerd", WORKERD_PACE, () => {
+    clearSockets(...sockets);
     const running = startWorkerd(config, environment, inspectorPort);
     running.exited
       .then((exit) => {

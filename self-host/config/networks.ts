@@ -46,6 +46,10 @@ export const detoursIn = (folder: string): Detours => {
   return { internet: detour("public"), "private-network": detour("private") };
 };
 
+/** Those of `direct` are made by workerd, and block its next process where one is killed. */
+export const directSockets = (detours: Detours | null): string[] =>
+  Object.values(detours ?? {}).map(({ direct }) => direct);
+
 /** The request line has the whole address, as one for a proxy. */
 const AS_TO_A_PROXY = record({ style: { text: "proxy" } });
 const directOf = (name: NetworkName): string => `direct-${name}`;

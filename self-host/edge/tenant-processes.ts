@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type ProcessShare, shareOf, shareText } from "../../domain/tenant/share.ts";
 import { type ChildServer, startChildServer } from "../children/child-server.ts";
-import type { Detours } from "../config/networks.ts";
+import { type Detours, directSockets } from "../config/networks.ts";
 import { type HistorySockets, objectsConfig } from "../config/serving-config.ts";
 import { storageOf } from "../data/process-count.ts";
 import type { HomePlan } from "../served.ts";
@@ -97,12 +97,11 @@ const startOne = (
   };
   const isFirst = share.index === 0;
   writeFileSync(configFile, objectsConfig(serving, { edge, door, history, isFirst }), { mode: 0o600 });
-  const direct = isFirst ? Object.values(detours ?? {}).map((detour) => detour.direct) : [];
   const child = startChildServer({
     what: share.count === 1 ? "The tenant process" : `Tenant process ${share.index}`,
     config: configFile,
     environment,
-    sockets: [edge, door, ...direct],
+    sockets: [edge, door, ...(isFirst ? directSockets(detours) : [])],
     probePath: "/health",
     inspectorPort: isFirst ? plan.inspectorPort : undefined,
   });

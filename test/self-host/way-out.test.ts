@@ -9,8 +9,9 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { detoursIn } from "../../self-host/config/networks.ts";
 import { serveWayOut } from "../../self-host/way-out/way-out.ts";
 import { proxiesIn } from "../../worker/proxies.ts";
+import { killChild } from "../support/child-processes.ts";
 import { eventually } from "../support/eventually.ts";
-import { succeed } from "../support/requests.ts";
+import { send, succeed } from "../support/requests.ts";
 import { startSelfHosted } from "../support/self-hosted.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
@@ -109,22 +110,34 @@ it("one that cannot be sent has no answer, and one that is left is ended", async
 });
 
 it.each(["node", "workerd"])(
-  "a webhook goes by the proxies of the server's environment (edge in %s)",
+  "a webhook goes by the proxies of the server's environment, also once its process was killed (edge in %s)",
   async (edge) => {
     const env = { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl, NO_PROXY: "", SERVICE_WEBHOOKS_PRIVATE: "1" };
     const server = await startSelfHosted(folder.path, { args: ["--no-worker", "--edge", edge], env });
     ends.push(server.kill);
     const admin = { url: server.url, key: server.adminKey };
-    for (const url of ["http://far.test:8080/hook", "https://far.test/hook"]) {
-      const { id } = await succeed(admin, "POST", "/api/webhooks", { url, events: ["job.completed"] });
-      await succeed(admin, "POST", `/api/webhooks/${id}/test`);
-    }
-    await eventually(() => {
-      expect(asked).toContainEqual(
-        expect.stringMatching(/^proxy POST http:\/\/far\.test:8080\/hook Basic .*webhook\.test/),
+    const ids: string[] = [];
+    for (const url of ["http://far.test:8080/hook", "https://far.test/hook"])
+      ids.push((await succeed(admin, "POST", "/api/webhooks", { url, events: ["job.completed"] })).id);
+    const test = async (): Promise<void> => {
+      asked.length = 0;
+      for (const id of ids) await succeed(admin, "POST", `/api/webhooks/${id}/test`);
+      await eventually(() => {
+        expect(asked).toContainEqual(
+          expect.stringMatching(/^proxy POST http:\/\/far\.test:8080\/hook Basic .*webhook\.test/),
+        );
+        expect(asked).toContain(`proxy CONNECT far.test:443 ${BASIC}`);
+      });
+    };
+    await test();
+    expect(killChild(folder.path, "serving")).toBe(true);
+    const isBack = () =>
+      send(admin, "GET", "/api/webhooks").then(
+        ({ status }) => status === 200,
+        () => false,
       );
-      expect(asked).toContain(`proxy CONNECT far.test:443 ${BASIC}`);
-    });
+    await expect.poll(isBack, { timeout: 20_000 }).toBe(true);
+    await test();
   },
   60_000,
 );
