@@ -2,7 +2,7 @@
 // form that the key asks for. Everything else that a command writes is text. Pure.
 
 import * as z from "zod";
-import { usage } from "../../contract/jobs/usage.ts";
+import { reportedUsage } from "../../contract/jobs/usage.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { lineOf, startOf } from "../../contract/text/start-of.ts";
 import { MAX_PROGRESS_BYTES } from "../../contract/words/field.ts";
@@ -32,11 +32,11 @@ const errorFields = z.preprocess(
   }),
 );
 
-/** Of what a library counts, a job has these four; a program that writes nothing, such as an embedder, leaves that out. */
+/** Of what a library counts, a report has these; a program that writes nothing, such as an embedder, leaves that out. */
 const countedUsage = z.object({
-  ...usage.shape,
-  input_tokens: usage.shape.input_tokens.default(0),
-  output_tokens: usage.shape.output_tokens.default(0),
+  ...reportedUsage.shape,
+  input_tokens: reportedUsage.shape.input_tokens.default(0),
+  output_tokens: reportedUsage.shape.output_tokens.default(0),
 });
 
 const VALUES = {

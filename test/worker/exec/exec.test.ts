@@ -108,6 +108,10 @@ describe("what a command writes", () => {
       { input_tokens: 1, output_tokens: 2 },
     ],
     [{ input_tokens: 5 }, { input_tokens: 5, output_tokens: 0 }],
+    [
+      { input_tokens: 5, cache_write_tokens: 4, cache_write_1h_tokens: 3 },
+      { input_tokens: 5, output_tokens: 0, cache_write_tokens: 4, cache_write_1h_tokens: 3 },
+    ],
   ])("usage %j is what a job counts of it", async (told, usage) => {
     const script = `console.log(JSON.stringify({usage: ${JSON.stringify(told)}})); console.log("text")`;
     expect((await runCommand(node(script))).outcome).toEqual({ ok: true, result: "text\n", usage });
