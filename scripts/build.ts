@@ -8,6 +8,7 @@ import { loadProject, PROJECT } from "../self-host/build/project.ts";
 import { ensureServer, SERVER } from "../self-host/build/server-bundle.ts";
 import { ensureWheel, PYTHON_PACKAGE } from "../self-host/build/wheel.ts";
 import { EDGE_WORKER, ensureWorkerBundle } from "../self-host/build/worker-bundle.ts";
+import { dataDirAt, dataRoot, lockDataDir } from "../self-host/data/data-dir.ts";
 import { runScript } from "../self-host/exit-error.ts";
 import { ROOT } from "../self-host/run-command.ts";
 import { withLock } from "./lock.mjs";
@@ -40,6 +41,8 @@ const buildEach = async (onBuilt: (part: string) => void): Promise<void> => {
 
 if (import.meta.main) {
   await runScript(async () => {
+    // A server that cannot have its folder says so first, and builds nothing.
+    if (process.argv.includes("--for-server")) (await lockDataDir(dataDirAt(dataRoot(process.env)))).close();
     await buildAll((part) => console.log(`Built the ${part}.`));
     return 0;
   });

@@ -229,7 +229,8 @@ function run(node, target, args) {
     });
   };
   const begin = isServer(target) && !isHelpAsked ? serve : () => runOnce(target, args);
-  if ((begin === serve || startsServers(target)) && !isBuilt(ROOT)) runOnce("scripts/build.ts", [], begin);
+  const buildArgs = begin === serve ? ["--for-server"] : [];
+  if ((begin === serve || startsServers(target)) && !isBuilt(ROOT)) runOnce("scripts/build.ts", buildArgs, begin);
   else begin();
 }
 

@@ -1,9 +1,11 @@
 // The start of every script, in a checkout whose packages are installed.
 
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeEach, expect, it } from "vitest";
+import { dataDirAt, lockDataDir } from "../../self-host/data/data-dir.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -45,6 +47,8 @@ it("a Node that was installed but does not run on this machine is not used, the 
   expect(start()).toBe(`hello ${process.execPath}`);
 });
 
+const BUILDS = "builds --for-server";
+
 it("a server is run from what is built, which is built again once a source changes or a product is gone", () => {
   write("node_modules/wrangler/package.json", "{}");
   write("src/one.ts", "1");
@@ -54,17 +58,17 @@ it("a server is run from what is built, which is built again once a source chang
     `import { markBuilt, seenIn } from "../self-host/build/built.mjs";
      const [root, inputs] = [process.cwd(), ["src", "package.json"]];
      markBuilt(root, { products: ["dist/server/start.js"], inputs, seen: seenIn(root, inputs) });
-     console.log("builds");
+     console.log("builds", ...process.argv.slice(2));
     `,
   );
   const started = () => start("scripts/start.ts").split("\n");
-  expect([started(), started()]).toEqual([["builds", "serves"], ["serves"]]);
+  expect([started(), started()]).toEqual([[BUILDS, "serves"], ["serves"]]);
   write("src/two.ts", "2");
-  expect([started(), started()]).toEqual([["builds", "serves"], ["serves"]]);
+  expect([started(), started()]).toEqual([[BUILDS, "serves"], ["serves"]]);
   write("src/two.ts", "longer");
-  expect(started()).toEqual(["builds", "serves"]);
+  expect(started()).toEqual([BUILDS, "serves"]);
   rmSync(path.join(checkout.path, "src/one.ts"));
-  expect(started()).toEqual(["builds", "serves"]);
+  expect(started()).toEqual([BUILDS, "serves"]);
   write("src/three.ts", "without the tools that build it");
   rmSync(path.join(checkout.path, "node_modules/wrangler"), { recursive: true });
   expect(started()).toEqual(["serves"]);
@@ -90,4 +94,16 @@ it("an npm that the system killed for want of memory is named as that", () => {
     env: { ...process.env, npm_execpath: path.join(checkout.path, "npm.js") },
   });
   expect([stderr, status]).toEqual([expect.stringMatching(/npm was killed\. .* too little memory/), 1]);
+});
+
+it("a server whose folder another one holds says so before anything is built", async () => {
+  const lock = await lockDataDir(dataDirAt(checkout.path));
+  const build = spawn(process.execPath, [path.join(SCRIPTS, "build.ts"), "--for-server"], {
+    env: { ...process.env, SERVICE_DATA_DIR: checkout.path },
+  });
+  const ended = once(build, "exit");
+  const [said] = await once(build.stderr.setEncoding("utf8"), "data");
+  expect(said).toBe(`Waiting for the server that is using ${checkout.path} to stop …\n`);
+  lock.close();
+  expect(await ended).toEqual([0, null]);
 });
