@@ -21,7 +21,8 @@ async function* linesOf(bytes: ReadableStream<Uint8Array>, longest: number): Asy
     for (;;) {
       const { done, value } = await reader.read();
       const piece = done ? decoder.decode() : decoder.decode(value, { stream: true });
-      rest += piece;
+      // What ends with half a line end ends with all of it.
+      rest += done && rest.endsWith("\r") ? "\n" : piece;
       // A long line comes in many pieces, and to look through it takes as long as it is.
       if (mayEnd || /[\r\n]/.test(piece)) {
         const lines = rest.split(LINE_END);

@@ -49,6 +49,7 @@ const MIXED = [
   ["event: x\ndata: a\ndata: b\n\n: comment\n\ndata:c\n\n", ["a\nb", "c"]],
   ["data: ä€😀\r\n\r\ndata:  two spaces\n\n", ["ä€😀", " two spaces"]],
   ["id: 1\r\ndata: a\r\n\r\n", ["a"]],
+  ["data: a\r\rdata: b\r\r", ["a", "b"]],
 ] as const;
 
 describe.each(MIXED)("%j", (text, expected) => {
