@@ -46,6 +46,8 @@ export class Output {
   readonly #options: OutputOptions;
   #isOnOtherScreen = false;
   #hasLiveLine = false;
+  /** The terminal's last line has text that stays. */
+  #isWithinLine = false;
   #lastSaid = "";
 
   constructor(options: OutputOptions) {
@@ -64,6 +66,7 @@ export class Output {
   /** Messages about progress, never data. */
   say(words: string): void {
     this.endLive();
+    this.#endLine();
     this.#options.err.write(`${printableLines(words)}\n`);
     this.#lastSaid = words;
   }
@@ -93,6 +96,7 @@ export class Output {
   live(words: string): void {
     const { err } = this.#options;
     if (!err.isTerminal) return;
+    this.#endLine();
     err.write(`\r${CLEAR_LINE}${cut(printable(words), (err.columns ?? NARROW) - 1)}`);
     this.#hasLiveLine = true;
   }
@@ -117,14 +121,21 @@ export class Output {
     this.#show(text);
   }
 
+  #endLine(): void {
+    if (this.#isWithinLine && this.isLive) this.#options.err.write("\n");
+    this.#isWithinLine = false;
+  }
+
   /** A pipe or a file gets the data as it is. */
   #show(text: string): void {
     this.#write(this.#options.out.isTerminal ? printableLines(text) : text);
   }
 
   #write(text: string): void {
+    const { out } = this.#options;
     this.endLive();
-    this.#options.out.write(text);
+    out.write(text);
+    if (text !== "") this.#isWithinLine = out.isTerminal && !text.endsWith("\n");
   }
 
   /** `whole` is what --json prints: the whole answer, not only its rows. */

@@ -93,4 +93,15 @@ describe("why a command waits for the service", () => {
     const line = "\r\u001b[KThe tenant does not answer: tries again";
     expect(said).toEqual([line, line, line, "\r\u001b[K", "done\n"]);
   });
+
+  it("leaves the text that came before on the terminal", () => {
+    const { said, output } = outputOn(true);
+    output.raw("Hel");
+    output.raw("");
+    for (let tried = 0; tried < 2; tried += 1) output.away(AWAY);
+    output.raw("lo\n");
+    output.say("Job j-1 waits");
+    const line = "\r\u001b[KThe tenant does not answer: tries again";
+    expect(said).toEqual(["Hel", "", "\n", line, line, "\r\u001b[K", "lo\n", "Job j-1 waits\n"]);
+  });
 });
