@@ -30,9 +30,6 @@ export const assignJob = (
       settledBy: null,
       share,
       assignedAt: nowAt,
-      startedAt: null,
-      heartbeatAt: null,
-      progress: null,
     },
     nowAt,
   );

@@ -251,7 +251,7 @@ const expectWellFormed = (job: Job): void => {
   if (job.status === "pending")
     expect([job.assignedWorker, job.workerProvider, job.assignedAt]).toEqual([null, null, null]);
   if (isLeased(job)) expect([job.assignedWorker, job.workerProvider, job.assignedAt]).not.toContain(null);
-  if (job.status === "pending") expect([job.startedAt, job.heartbeatAt]).toEqual([null, null]);
+  if (job.status === "pending") expect([job.startedAt, job.heartbeatAt, job.progress]).toEqual([null, null, null]);
   if (job.status === "assigned") expect(job.startedAt).toBeNull();
   expect(job.delayedBy !== null).toBe(job.readyAt !== null);
   if (job.status === "running") expect([job.startedAt, job.heartbeatAt]).not.toContain(null);
