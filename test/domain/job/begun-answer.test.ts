@@ -50,6 +50,11 @@ describe("a job of the front door whose client has heard the first word", () => 
     expect(released.error?.message).toBe("the worker stopped (shutting down) while it was answering");
   });
 
+  test("goes to another worker where its client gets the answer as a whole, and nothing of it yet", () => {
+    const whole = decided(recordFirstToken(runningJob({ api: "messages", frontDoor: facts }), 1, NOON)).job;
+    expect(loseJob(whole, 5, LATER).job).toMatchObject({ status: "pending", firstTokenAt: null });
+  });
+
   test("goes to another worker while nothing was said", () => {
     const silent = runningJob({ api: "messages", stream: true, frontDoor: facts });
     expect(loseJob(silent, 5, LATER).job).toMatchObject({ status: "pending", queueUntilAt: LATER + 30_000 });

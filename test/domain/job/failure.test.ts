@@ -67,7 +67,7 @@ describe("a runtime that asks for a longer wait than a client waits for a worker
     ["limits its rate", RATE_LIMITED],
   ])("and %s fails the request at once, with when to come again", (_, error) => {
     const failed = told(waited, QUEUE_MS + 1, error);
-    expect(failed).toMatchObject({ status: "failed", error, frontDoor: { retryAfterMs: QUEUE_MS + 1 } });
+    expect(failed).toMatchObject({ status: "failed", error, frontDoor: { ...facts, retryAfterMs: QUEUE_MS + 1 } });
     expect(told(waited, QUEUE_MS, error)).toMatchObject({ status: "pending", readyAt: NOON + QUEUE_MS });
     expect(told(waited, QUEUE_MS + 1, error, { fallbackProviders: ["b"] }).status).toBe("pending");
   });
@@ -161,16 +161,11 @@ describe("a failure that may pass", () => {
         delayedBy: "retry",
         error: { code: "provider_error" },
       });
-      expect(outcome.events).toMatchObject([
-        {
-          type: "job.attempt_failed",
-          worker: "w1",
-          lease: attempt,
-          detail: { attempt, of: 5, error: { status: 502 } },
-        },
-      ]);
       expect(outcome.backoffUntilAt).toBeNull();
-      waits.push((outcome.job.readyAt ?? 0) - NOON);
+      const delayMs = (outcome.job.readyAt ?? 0) - NOON;
+      expect(outcome.events).toMatchObject([{ type: "job.attempt_failed", worker: "w1", lease: attempt }]);
+      expect(outcome.events[0]?.detail).toEqual({ attempt, of: 5, delay_ms: delayMs, error: RETRYABLE });
+      waits.push(delayMs);
       job = ready(outcome.job);
     }
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000]);
@@ -216,6 +211,16 @@ describe("a rate limit", () => {
       job: { status: "failed", error: RATE_LIMIT_ERROR },
     });
     expect(RATE_LIMIT_ERROR.message).toBe("429 Too Many Requests / Rate limit exceeded");
+  });
+
+  test("fails a front-door request in the provider's own words, as one that may be sent again", () => {
+    const job = runningJob({ api: "chat/completions" });
+    const ends = (status: object) => {
+      const said = { code: "rate_limited", message: "slow down", retryable: false, ...status };
+      return decided(failJob(job, job.lease, failure(said), NO_POLICY, NOON)).job.error;
+    };
+    expect(ends({})).toEqual({ code: "rate_limited", message: "slow down", status: 429, retryable: true });
+    expect(ends({ status: 503 })).toMatchObject({ status: 503, retryable: true });
   });
 
   test("waits and tries again max_retries times, each time longer, then fails", () => {
@@ -299,14 +304,35 @@ describe("the fallback", () => {
     expect(first.job).toMatchObject({ status: "pending", excludedProviders: ["a"], error: { code: "provider_error" } });
     expect(first.job.groupKey).toBe(groupKeyOf({ ...first.job, excludedProviders: ["a"] }));
     expect(first.events).toMatchObject([
-      { type: "job.fell_back", worker: "on-a", lease: 1, detail: { from: "a", remaining: ["b", "c"] } },
+      {
+        type: "job.fell_back",
+        worker: "on-a",
+        lease: 1,
+        detail: { from: "a", remaining: ["b", "c"], error: RETRYABLE },
+      },
     ]);
     const second = failOn(first.job, "b", QUOTA);
     expect(second.job).toMatchObject({ status: "pending", excludedProviders: ["a", "b"], readyAt: null });
-    const last = (maxAttempts: number) => failOn(second.job, "c", RETRYABLE, { maxAttempts }).job;
+    const limitedTwice = { ...second.job, rateLimitRetries: 2 };
+    const last = (maxAttempts: number) => failOn(limitedTwice, "c", RETRYABLE, { maxAttempts }).job;
     expect(last(1)).toMatchObject({ status: "failed", attempts: 1, error: { status: 502 } });
     // While attempts are left it starts again at the top of the chain, after a delay.
-    expect(last(2)).toMatchObject({ status: "pending", excludedProviders: [], delayedBy: "retry" });
+    const again = { status: "pending", excludedProviders: [], rateLimitRetries: 0, delayedBy: "retry" };
+    expect(last(2)).toMatchObject(again);
+  });
+
+  test("waits at a provider that limits its rate while retries are left, and goes on without them", () => {
+    const on = (rateLimitRetries: number, more: Partial<FailurePolicy> = {}) => {
+      const job = { ...run(pendingJob(), { instance: "on-a", provider: "a" }), rateLimitRetries };
+      return limited(job, null, { fallbackProviders: ["b"], ...more }).job;
+    };
+    expect(on(2)).toMatchObject({ status: "pending", excludedProviders: [], delayedBy: "rate_limit" });
+    for (const unservedProviders of [[], ["b"]])
+      expect(on(3, { unservedProviders })).toMatchObject({
+        status: "pending",
+        excludedProviders: ["a"],
+        readyAt: null,
+      });
   });
 
   test("waits at no provider for a rate limit that has no configured retries", () => {
@@ -342,6 +368,8 @@ describe("the fallback", () => {
     });
     expect(failOn(pendingJob(), "a", RETRYABLE, { ...unserved, maxAttempts: 1 }).job.excludedProviders).toEqual(["a"]);
     expect(failOn(pendingJob(), "a", QUOTA, unserved).job.excludedProviders).toEqual(["a"]);
+    const served = { fallbackProviders: ["b", "c"], unservedProviders: ["b"] };
+    expect(failOn(pendingJob(), "a", RETRYABLE, served).job.excludedProviders).toEqual(["a"]);
   });
 
   test("is not for a failure of the job itself, nor for a job that names its provider", () => {

@@ -1,22 +1,30 @@
 // A job as it is created, found, changed, cancelled and retried. For what its worker does see `lease.test.ts`.
 
 import { describe, expect, test } from "vitest";
+import { failJob } from "../../../domain/job/failure.ts";
 import { type Job, labelsOf } from "../../../domain/job/job.ts";
 import { cancelJob, patchJob, retryJob } from "../../../domain/job/job-command.ts";
+import { expireLease, releaseJob, startJob } from "../../../domain/job/lease.ts";
 import { createJob } from "../../../domain/job/new-job.ts";
 import { groupKeyOf, orderKeyOf } from "../../../domain/job/queue.ts";
-import { makeReady, requeueJob } from "../../../domain/job/queue-place.ts";
+import { inLeaseOrder, makeReady, requeueJob } from "../../../domain/job/queue-place.ts";
 import {
+  assign,
+  assignedJob,
   completedJob,
   decided,
   delayedJob,
   failedJob,
+  failure,
   MINUTE_MS,
+  NO_POLICY,
   NOON,
   pendingJob,
   REQUEST,
+  RETRYABLE,
   refusalCode,
   runningJob,
+  WORKER,
 } from "./sample-jobs.ts";
 
 const LATER = NOON + 5 * MINUTE_MS;
@@ -58,7 +66,7 @@ describe("a job that is created", () => {
     [1, NOON + 1],
   ])("not before %d ms from now is held back until %s", (afterMs, readyAt) => {
     const job = pendingJob({ runAt: NOON + afterMs });
-    expect(job).toMatchObject({ readyAt, delayedBy: readyAt === null ? null : "run_at" });
+    expect(job).toMatchObject({ readyAt, runnableAt: readyAt ?? NOON, delayedBy: readyAt === null ? null : "run_at" });
     expect(job.orderKey === null).toBe(readyAt !== null);
   });
 
@@ -196,6 +204,47 @@ describe("a job that is retried", () => {
 
 test("a job that goes back to the queue waits as long as it must, and no wait that is over", () => {
   const until = (at: number) => requeueJob(runningJob(), NOON, { until: at, by: "retry" });
-  expect(until(NOON + 1)).toMatchObject({ readyAt: NOON + 1, delayedBy: "retry", orderKey: null });
-  expect(until(NOON)).toMatchObject({ readyAt: null, delayedBy: null, orderKey: orderKeyOf("normal", NOON) });
+  expect(until(NOON + 1)).toMatchObject({
+    readyAt: NOON + 1,
+    runnableAt: NOON + 1,
+    delayedBy: "retry",
+    orderKey: null,
+  });
+  const free = { readyAt: null, runnableAt: NOON, delayedBy: null, orderKey: orderKeyOf("normal", NOON) };
+  expect(until(NOON)).toMatchObject(free);
+});
+
+test("a client waits for a worker as long as it said, and what a worker had the job unworked does not count", () => {
+  const frontDoor = { session: null, headers: {}, queueMs: 30_000, isBodyHeld: false, isSessionHit: null };
+  const asked = { api: "messages", frontDoor } as const;
+  expect(pendingJob(asked).queueUntilAt).toBe(NOON + 30_000);
+  const given = assign(pendingJob(asked), WORKER, NOON + 10_000);
+  const running = decided(startJob(given, 1, NOON + 10_000)).job;
+  const released = (job: Job) => decided(releaseJob(job, 1, "", LATER)).job.queueUntilAt;
+  // Of the 30 s it had waited 10.
+  expect([expireLease(given, LATER).job.queueUntilAt, released(given), released(running)]).toEqual(
+    Array(3).fill(LATER + 20_000),
+  );
+  const broken = decided(failJob(running, 1, failure(RETRYABLE), NO_POLICY, LATER)).job;
+  expect(broken.queueUntilAt).toBe(LATER + 1_000 + 30_000);
+  expect(expireLease(assignedJob(), LATER).job.queueUntilAt).toBeNull();
+});
+
+test("leases stand in the order in which they were given, a turn that was taken at the place of the other's job", () => {
+  const job = (id: string, queuedAt: number, share: { place: number; from: number } | null = null): Job => ({
+    ...runningJob(),
+    id,
+    createdAt: queuedAt,
+    share: share && { ...share, tokens: 1, weight: 1 },
+  });
+  const first = orderKeyOf("normal", NOON);
+  const sorted = [
+    job("of the first place", NOON + 5, { place: first, from: 1 }),
+    job("of the same, served more", NOON + 1, { place: first, from: 2 }),
+    job("uncharged, next in line", NOON + 2),
+    job("a, of the same age", NOON + 3),
+    job("b, of the same age", NOON + 3),
+    job("of a later place", NOON, { place: first + 4, from: 0 }),
+  ];
+  for (const jobs of [sorted, sorted.toReversed()]) expect(inLeaseOrder(jobs)).toEqual(sorted);
 });

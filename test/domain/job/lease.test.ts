@@ -4,6 +4,7 @@ import { failJob } from "../../../domain/job/failure.ts";
 import { type Decision, isLeased, type Job } from "../../../domain/job/job.ts";
 import { cancelJob, retryJob } from "../../../domain/job/job-command.ts";
 import {
+  addOutput,
   completeJob,
   expireLease,
   failBegunAnswer,
@@ -99,11 +100,32 @@ describe("an attempt", () => {
   test("whose worker dies of it and comes back without it is tried as often as allowed, and no more", () => {
     const first = loseJob(runningJob(), 2, LATER);
     expect(first.job).toMatchObject({ status: "pending", attempts: 1 });
-    expect(first.events).toMatchObject([{ type: "job.lost", worker: "w1", detail: { attempt: 1, of: 2 } }]);
+    const detail = { reason: "its worker no longer works on it", attempt: 1, of: 2 };
+    expect(first.events).toMatchObject([{ type: "job.lost", worker: "w1", detail }]);
+    expect(loseJob(assign(first.job), 1, LATER).job).toMatchObject({ status: "pending", attempts: 1 });
     expect(loseJob(run(first.job), 2, LATER).job).toMatchObject({
       status: "failed",
       error: { code: "attempts_exhausted", message: "its worker lost it on attempt 2 of 2" },
     });
+  });
+
+  test("that is given back goes to the next worker at once, and from the second time on after a longer and longer wait", () => {
+    let job = pendingJob();
+    const waits: number[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      job = decided(releaseJob(run(job), job.lease + 1, "shutting down", LATER)).job;
+      expect([job.delayedBy, job.orderKey === null]).toEqual(round === 0 ? [null, false] : ["release", true]);
+      waits.push((job.readyAt ?? LATER) - LATER);
+      job = ready(job);
+    }
+    expect(waits).toEqual([0, 1_000, 2_000, 4_000]);
+  });
+
+  test("that runs too long ends its job, which says how long it was given", () => {
+    const error = { code: "timeout", message: "ran longer than 900 s", retryable: false };
+    const { job, events } = timeOutJob(runningJob(), 900_000, LATER);
+    expect(job).toMatchObject({ status: "failed", error });
+    expect(events).toMatchObject([{ type: "job.timed_out", detail: error }]);
   });
 
   test("any mix of endings that cost nothing leaves the count alone (property)", () => {
@@ -208,6 +230,7 @@ describe("a report", () => {
       const job = decided(end(runningJob(), 1)).job;
       expect(end(job, 1)).toMatchObject({ ok: true, value: { events: [] } });
       expect(decided(end(job, 1)).job).toBe(job);
+      expect(refusalCode(end(job, 0))).toBe("lease_lost");
       if (job.status !== "pending") continue;
       expect(refusalCode(end(run(ready(job)), 1))).toBe("lease_lost");
     }
@@ -235,10 +258,19 @@ describe("a report", () => {
     const spent = { usage: { inputTokens: 10, outputTokens: 20 }, costNanoUsd: 1_500 };
     const done = decided(completeJob(runningJob(), 1, { result: "hello", ...spent }, LATER));
     expect(done).toMatchObject({ result: "hello", job: { ...spent, finishedAt: LATER, error: null, progress: null } });
-    const broken = decided(failJob(runningJob(), 1, { ...failure(), ...spent }, NO_POLICY, LATER));
-    expect(broken.job).toMatchObject({ ...spent, finishedAt: LATER, error: { code: "bad_request" } });
+    const told = { ...runningJob(), progress: 0.5 };
+    const broken = decided(failJob(told, 1, { ...failure(), ...spent, model: "m-1" }, NO_POLICY, LATER));
+    const error = { code: "bad_request" };
+    expect(broken.job).toMatchObject({ ...spent, ranModel: "m-1", finishedAt: LATER, error, progress: null });
     expect(broken.result).toBeUndefined();
   });
+});
+
+test("every output that a worker stores is kept, each once", () => {
+  const output = (id: string) => ({ id, name: `${id}.png`, bytes: 3, contentType: "image/png" });
+  let job = runningJob();
+  for (const id of ["file-1", "file-2", "file-1"]) job = decided(addOutput(job, 1, output(id), LATER)).job;
+  expect(job.resultFiles).toEqual([output("file-1"), output("file-2")]);
 });
 
 describe("a lease", () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ModelSet, modelSetOf, withModel } from "../../../domain/fleet/model-set.ts";
@@ -19,7 +20,7 @@ import { decided, delayedJob, MINUTE_MS, NOON, pendingJob } from "./sample-jobs.
 const PROVIDERS = ["openai", "anthropic", "local"];
 const TAGS = ["gpu", "eu", "a100", "fast"];
 
-const requirements: fc.Arbitrary<Requirements> = fc.record({
+const EVERYTHING = {
   provider: fc.constantFrom(null, null, ...PROVIDERS),
   model: fc.constantFrom(null, null, "small", "large"),
   tags: fc.shuffledSubarray(TAGS),
@@ -27,7 +28,11 @@ const requirements: fc.Arbitrary<Requirements> = fc.record({
   excludedProviders: fc.shuffledSubarray(PROVIDERS, { maxLength: 1 }),
   avoidedWorkers: fc.shuffledSubarray(["w1", "w2"], { maxLength: 1 }),
   batch: fc.constantFrom(null, null, "batch_1", "batch_2"),
-});
+  edge: fc.constantFrom(undefined, false),
+} satisfies Record<keyof Requirements, unknown>;
+const requirements = fc
+  .record(EVERYTHING)
+  .map(({ edge, ...asked }): Requirements => (edge === undefined ? asked : { ...asked, edge }));
 const priority = fc.constantFrom(...PRIORITIES);
 const byPlace = (one: Place, other: Place): number => (isBefore(one, other) ? -1 : 1);
 
@@ -106,18 +111,19 @@ describe("a requirement group", () => {
     );
   });
 
-  test("differs wherever anything required differs (property)", () => {
-    const canonical = (asked: Requirements) => ({ ...asked, tags: new Set(asked.tags) });
+  test("differs wherever anything required differs, also from that of the job before it (property)", () => {
+    const names = fc.constantFrom(...(Object.keys(EVERYTHING) as (keyof Requirements)[]));
     fc.assert(
-      fc.property(requirements, requirements, (one, other) => {
-        let isSame = true;
-        try {
-          expect(canonical(one)).toEqual(canonical(other));
-        } catch {
-          isSame = false;
-        }
-        expect(groupKeyOf(one) === groupKeyOf(other)).toBe(isSame);
+      fc.property(requirements, requirements, names, (one, another, name) => {
+        const other = { ...one, [name]: another[name] };
+        const [canonical, otherCanonical] = [one, other].map((asked) => ({
+          ...asked,
+          tags: new Set(asked.tags),
+          edge: asked.edge,
+        }));
+        expect(groupKeyOf(one) === groupKeyOf(other)).toBe(isDeepStrictEqual(canonical, otherCanonical));
       }),
+      { numRuns: 500 },
     );
   });
 
