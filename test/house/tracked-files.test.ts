@@ -13,6 +13,7 @@ const TOP: Readonly<Record<string, string>> = {
   ".devcontainer": "editors look for the container of a checkout there",
   ".dockerignore": "docker reads it beside the Dockerfile",
   ".editorconfig": "editors read it at the top",
+  ".gitattributes": "of the whole tree",
   ".github": "GitHub looks for its workflows there",
   ".gitignore": "of the whole tree",
   "CHANGELOG.md": "for who upgrades",
@@ -61,6 +62,14 @@ const isEmpty = (file: string): boolean => statSync(path.join(ROOT, file), { thr
 it.skipIf(tracked.length === 0)("stands at the top only for a reason", () => {
   const top = new Set(tracked.map((file) => file.split("/", 1)[0]));
   expect([...top].sort()).toEqual(Object.keys(TOP).sort());
+});
+
+it.skipIf(tracked.length === 0)("has the same lines on every system, whatever git's settings there", () => {
+  const { stdout: shown } = spawnSync("git", ["check-attr", "text", "eol", "--", "exec.cmd"], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  expect(shown.trim().split("\n")).toEqual(["exec.cmd: text: auto", "exec.cmd: eol: lf"]);
 });
 
 it.skipIf(tracked.length === 0)("has no empty file", () => {
