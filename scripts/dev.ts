@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { VITE_CONFIG, VITE_WATCH } from "../self-host/build/dashboard.ts";
 import { type Supervised, supervise } from "../self-host/children/supervised.ts";
 import { runScript } from "../self-host/exit-error.ts";
-import { ROOT, toolEnvironment } from "../self-host/run-command.ts";
+import { programOf, ROOT, toolEnvironment } from "../self-host/run-command.ts";
 import { buildAll } from "./build.ts";
 import { migrateDevelopment } from "./dev-migrations.ts";
 import { keepDevSecrets } from "./dev-secrets.ts";
@@ -16,7 +16,7 @@ import { keepDevSecrets } from "./dev-secrets.ts";
 const STOP_GRACE_MS = 5_000;
 
 const start = (command: string, args: string[]): Supervised =>
-  supervise(command, command, args, toolEnvironment(), ROOT);
+  supervise(command, ...programOf(command, args), toolEnvironment(), ROOT);
 
 /** Resolves when the edge ends, or a signal asks for it. */
 const serve = async (): Promise<number> => {

@@ -9,7 +9,18 @@ const isRoot = (folder: string): boolean => existsSync(path.join(folder, "wrangl
 /** The checkout: what is built of the sources lies deeper in it than they do. */
 export const ROOT: string =
   ["..", "../.."].map((way) => path.resolve(import.meta.dirname, way)).find(isRoot) ?? process.cwd();
-const BIN = path.join(ROOT, "node_modules", ".bin");
+const MODULES = path.join(ROOT, "node_modules");
+const BIN = path.join(MODULES, ".bin");
+
+/** The project's tools. What npm makes of them in `.bin` is for a shell, without which Windows starts none. */
+export const TOOLS: ReadonlyMap<string, string> = new Map([
+  ["biome", "@biomejs/biome/bin/biome"],
+  ["drizzle-kit", "drizzle-kit/bin.cjs"],
+  ["tsc", "typescript/bin/tsc"],
+  ["vite", "vite/bin/vite.js"],
+  ["vitest", "vitest/vitest.mjs"],
+  ["wrangler", "wrangler/bin/wrangler.js"],
+]);
 
 interface CommandOptions {
   env?: Record<string, string>;
@@ -35,10 +46,20 @@ export const toolEnvironment = (extra: Record<string, string> = {}): NodeJS.Proc
   return { ...process.env, WRANGLER_SEND_METRICS: "false", ...extra, PATH };
 };
 
+/** The program to start for a command, and its arguments. */
+export const programOf = (
+  command: string,
+  args: readonly string[],
+  platform = process.platform,
+): [string, string[]] => {
+  const tool = platform === "win32" ? TOOLS.get(command) : undefined;
+  return tool === undefined ? [command, [...args]] : [process.execPath, [path.join(MODULES, tool), ...args]];
+};
+
 /** Runs a command to its end. Signals to this process also reach the child, which shares the process group. */
 export const runCommand = (command: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> => {
   const output = options.isQuiet ? "pipe" : "inherit";
-  const child = spawn(command, args, {
+  const child = spawn(...programOf(command, args), {
     cwd: options.cwd ?? ROOT,
     killSignal: "SIGKILL",
     ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
