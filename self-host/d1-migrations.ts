@@ -45,7 +45,7 @@ export const applyMigrations = async (project: Project, dir: DataDir): Promise<v
   if (isMigrated(project, dir)) return;
   copyFileSync(path.join(ROOT, "self-host/migration-worker.js"), dir.migrationWorker);
   const worker = service("migrations", {
-    modules: [record({ name: "worker.js", esModule: embed(path.basename(dir.migrationWorker)) })],
+    modules: [record({ name: "worker.js", esModule: embed(dir.root, dir.migrationWorker) })],
     compatibilityDate: project.compatibilityDate,
     bindings: [
       record({ name: "DATABASES", json: JSON.stringify(project.databases) }),

@@ -1,5 +1,7 @@
 // Cap'n Proto's text notation, as far as a workerd config needs it.
 
+import path from "node:path";
+
 /** A Cap'n Proto expression that is used unchanged, such as a nested record. */
 export interface Expression {
   text: string;
@@ -28,8 +30,14 @@ export const record = (fields: Record<string, Field>): Expression => {
   return { text: `(${present.map(([name, field]) => `${name} = ${render(field)}`).join(", ")})` };
 };
 
-/** The text of a file, read together with the config. The path is relative to the config's folder. */
-export const embed = (relativePath: string): Expression => ({ text: `embed ${quote(relativePath)}` });
+/**
+ * The text of a file, read together with the config, from whose folder its path leads: with slashes everywhere, and by
+ * the root, where the drives of Windows are.
+ */
+export const embed = (folder: string, file: string, { sep }: { sep: string } = path): Expression => {
+  const steps = (place: string): string[] => place.split(sep).filter((step) => step !== "");
+  return { text: `embed ${quote([...steps(folder).map(() => ".."), ...steps(file)].join("/"))}` };
+};
 
 export const configText = (
   services: readonly Expression[],

@@ -238,10 +238,10 @@ const MODULE_KIND: Record<string, string> = { ".js": "esModule", ".mjs": "esModu
 function edgeModules(configDirectory: string): Expression[] {
   const bundle = path.join(ROOT, WORKER_DIRECTORY);
   const others = filesBelow(bundle)
-    .map((file) => path.relative(bundle, file))
+    .map((file) => path.relative(bundle, file).replaceAll(path.sep, "/"))
     .filter((name) => name !== WORKER_ENTRY && !/(^|\/)README\.md$|\.map$/.test(name));
   return [WORKER_ENTRY, ...others].map((name) => {
     const kind = MODULE_KIND[path.extname(name)] ?? "text";
-    return record({ name, [kind]: embed(path.relative(configDirectory, path.join(bundle, name))) });
+    return record({ name, [kind]: embed(configDirectory, path.join(bundle, name)) });
   });
 }
