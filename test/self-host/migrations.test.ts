@@ -4,7 +4,7 @@ import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { loadProject, type Project } from "../../self-host/build/project.ts";
-import { runWorkerd } from "../../self-host/children/workerd.ts";
+import { misfitOf, runWorkerd } from "../../self-host/children/workerd.ts";
 import { applyMigrations } from "../../self-host/d1-migrations.ts";
 import { dataDirAt, makeStateFolders } from "../../self-host/data/data-dir.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -83,4 +83,9 @@ test.each([
   const ended = runWorkerd(["test"], program);
   await expect(ended).rejects.toThrow(why);
   await expect(ended).rejects.toThrow(/needs Linux with glibc.*\n.*take its container/);
+});
+
+test("a library that Windows lacks is named, with where it is", () => {
+  expect(misfitOf(0xc0000135, null)).toMatch(/^it needs the latest Visual C\+\+ runtime of Microsoft \(https:/);
+  expect(misfitOf(1, null)).toBeNull();
 });
