@@ -18,7 +18,11 @@ interface Freezing {
   readonly close: () => void;
 }
 
-export const serveFreezing = async (dir: DataDir, served: Served): Promise<Freezing> => {
+/** Windows stops no process to let it go on later. */
+const MAY_PAUSE = process.platform !== "win32";
+
+export const serveFreezing = async (dir: DataDir, served: Served, mayPause = MAY_PAUSE): Promise<Freezing> => {
+  if (!mayPause) return { close: () => {} };
   const folder = makeSocketFolder(dir, "freeze");
   const socketPath = path.join(folder, "freeze.sock");
   let holders = 0;
@@ -48,7 +52,8 @@ export const serveFreezing = async (dir: DataDir, served: Served): Promise<Freez
 };
 
 /** Runs `work` while the folder's server is paused. Throws if the pause ends before `work` is done. */
-export const whileFrozen = async <T>(dir: DataDir, work: () => T): Promise<T> => {
+export const whileFrozen = async <T>(dir: DataDir, work: () => T, mayPause = MAY_PAUSE): Promise<T> => {
+  if (!mayPause) throw new ExitError(`Windows cannot pause the server that uses ${dir.root}: stop it, and try again.`);
   const socket = await frozen(dir);
   const startedAt = performance.now();
   try {

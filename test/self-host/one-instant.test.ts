@@ -79,3 +79,15 @@ test("a server that is not ready to be paused is named, with what to do", async 
     /cannot be paused .*: try again when it is ready, where it runs and as its user/,
   );
 });
+
+test("a running server is not copied where no process can be paused, and it says what to do", async () => {
+  const dir = dataDirAt(folder.path);
+  const freeze = vi.fn();
+  const freezing = await serveFreezing(dir, { freeze, thaw: vi.fn() } as unknown as Served, false);
+  const copied = whileFrozen(dir, () => undefined, false);
+  await expect(copied).rejects.toThrow(
+    `Windows cannot pause the server that uses ${dir.root}: stop it, and try again.`,
+  );
+  freezing.close();
+  expect(freeze).not.toHaveBeenCalled();
+});
