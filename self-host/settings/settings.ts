@@ -73,10 +73,10 @@ Environment:
   PROVIDER_<NAME>_KEY                      a provider's key
   NODE_EXTRA_CA_CERTS                      a file with certificate authorities to trust besides the public ones, in PEM`;
 
-export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings => {
+export const readSettings = (args: string[], env: NodeJS.ProcessEnv, platform = process.platform): Settings => {
   const flags = readFlags(args);
   requireValues(env);
-  const edge = readEdge(flags.edge);
+  const edge = readEdge(flags.edge, platform);
   const processCount = readProcessCount(env.SERVICE_PROCESSES);
   if (edge === "workerd" && (processCount ?? 1) > 1) throw new ExitError(PROCESSES_NEED_NODE, 2);
   return {
@@ -111,8 +111,10 @@ const readFlags = (args: string[]): { "no-worker"?: boolean; edge?: string; insp
   }
 };
 
-const readEdge = (text: string | undefined): Settings["edge"] => {
-  if (text === undefined) return process.platform === "win32" ? "workerd" : "node";
+const readEdge = (text: string | undefined, platform: NodeJS.Platform): Settings["edge"] => {
+  if (text === undefined) return platform === "win32" ? "workerd" : "node";
+  if (text === "node" && platform === "win32")
+    throw new ExitError("--edge node does not run on Windows: remove it.", 2);
   if (text === "node" || text === "workerd") return text;
   throw new ExitError(`--edge is "${text}": use node or workerd.`, 2);
 };

@@ -140,6 +140,13 @@ test.each([
     expect(() => readSettings([], { [name]: given })).toThrow(`${name} is "${given}": use 1 or 0.`);
 });
 
+test("on Windows, which has no Unix sockets for it, the edge is not in Node", () => {
+  expect(readSettings([], {}, "win32").edge).toBe("workerd");
+  expect(() => readSettings(["--edge", "node"], {}, "win32")).toThrow(
+    "--edge node does not run on Windows: remove it.",
+  );
+});
+
 test("several processes need the edge in Node, said before the data folder keeps their number", () => {
   expect(() => readSettings(["--edge", "workerd"], { SERVICE_PROCESSES: "2" })).toThrow("needs the edge in Node");
   for (const [edge, count] of [
