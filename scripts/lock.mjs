@@ -11,7 +11,7 @@ const POLL_MS = 200;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-function isAlive(pid) {
+export function isAlive(pid) {
   try {
     process.kill(pid, 0);
     return true;

@@ -9,12 +9,13 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { isBuilt } from "../self-host/build/built.mjs";
 import { isServer, Lives, SERVER, startsServers } from "./keep-serving.mjs";
-import { withLock } from "./lock.mjs";
+import { isAlive, withLock } from "./lock.mjs";
 import { USAGE } from "./usage.mjs";
 
-const ROOT = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "..");
+const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const MODULES = path.join(ROOT, "node_modules");
 const BIN = path.join(MODULES, ".bin");
 /** Node's own binary, one package per platform: npm installs this machine's and checks its hash. */
@@ -150,7 +151,8 @@ function followNpm(stop) {
   const hasShell = !process.env.npm_lifecycle_script?.startsWith("exec ");
   const born = { parent: process.ppid, grandparent: grandparent() };
   const poll = setInterval(() => {
-    const isParentGone = process.ppid !== born.parent;
+    // On Windows a process keeps the number of a parent that is gone.
+    const isParentGone = process.ppid !== born.parent || !isAlive(born.parent);
     if (!isParentGone && (!hasShell || grandparent() === born.grandparent)) return;
     clearInterval(poll);
     stop(isParentGone ? "SIGTERM" : "SIGKILL");
@@ -174,8 +176,14 @@ class Running {
   isStopping = false;
 
   constructor() {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => this.stop(signal));
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => this.#hear(signal));
     if (process.env.npm_lifecycle_event !== undefined) followNpm((signal) => this.stop(signal));
+  }
+
+  /** On Windows a signal comes from the console, and so to the child, too, which `kill` would end at once. */
+  #hear(signal) {
+    if (process.platform === "win32" && this.#child !== undefined) this.isStopping = true;
+    else this.stop(signal);
   }
 
   stop(signal) {

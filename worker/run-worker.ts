@@ -184,6 +184,11 @@ const onEnd = (log: WorkerLog, env: Environment, drain: () => void): void => {
   };
   process.on("SIGTERM", handle);
   process.on("SIGINT", handle);
+  // Windows has no signal that asks a process to end: who started this one says it, as PM2 does.
+  process.on("message", (told) => {
+    if (told === "shutdown") handle("shutdown");
+  });
+  process.channel?.unref();
   if (env.npm_lifecycle_event === "npx") onParentGone(() => drainsSinceMs ?? handle("npx has ended"));
 };
 

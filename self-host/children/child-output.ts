@@ -20,7 +20,18 @@ const logLines = (what: string, output: Readable, level: "info" | "warn"): void 
   });
 };
 
-export const logOutput = (what: string, { stdout, stderr }: { stdout: Readable | null; stderr: Readable | null }) => {
+interface Outputs {
+  readonly stdout: Readable | null;
+  readonly stderr: Readable | null;
+}
+
+/** For people, where it does not write to our terminal by itself. */
+export const passOutput = ({ stdout, stderr }: Outputs): void => {
+  stdout?.on("data", (bytes: Buffer) => process.stdout.write(bytes));
+  stderr?.on("data", (bytes: Buffer) => process.stderr.write(bytes));
+};
+
+export const logOutput = (what: string, { stdout, stderr }: Outputs): void => {
   if (stdout !== null) logLines(what, stdout, "info");
   if (stderr !== null) logLines(what, stderr, "warn");
 };

@@ -1,8 +1,9 @@
 // A child process in its own process group, so that Ctrl-C reaches only us and we choose the order of stopping, with a
-// guard that kills it if we are killed (kill -9 leaves no orphan).
+// guard that kills it if we are killed (kill -9 leaves no orphan). On Windows, a child without a console gets no Ctrl-C,
+// and one that is not detached ends with us.
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { logFormatOf, logOutput } from "./child-output.ts";
+import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from "node:child_process";
+import { logFormatOf, logOutput, passOutput } from "./child-output.ts";
 
 export interface Exit {
   code: number | null;
@@ -15,9 +16,16 @@ export interface Supervised {
   /** Pauses it and resumes it; it does not notice either. */
   freeze: () => void;
   thaw: () => void;
-  /** SIGTERM, then SIGKILL if it takes too long. Resolves when it and what it started have ended. */
+  /** SIGTERM, or our message, then SIGKILL if it takes too long. Resolves when it and what it started have ended. */
   stop: (graceMs: number) => Promise<void>;
 }
+
+/** What a worker takes for SIGTERM, which ends it at once on Windows. */
+const SHUTDOWN = "shutdown";
+
+/** A child that inherits an output gets our console with it. */
+export const apart = (platform: NodeJS.Platform): SpawnOptions =>
+  platform === "win32" ? { windowsHide: true, detached: false } : { detached: true };
 
 /** A shell that waits on a pipe from us, which closes however we die. Windows has no such shell. */
 const guardAgainstOrphaning = (child: ChildProcess): void => {
@@ -40,17 +48,21 @@ const endGroup = ({ pid }: ChildProcess): void => {
   }
 };
 
-/** `what`: its name in the log. */
+/** `what`: its name in the log. `isTold`: it listens to our message, and ends in order also where no signal asks it to. */
 export const supervise = (
   what: string,
   command: string,
   args: string[],
   env: NodeJS.ProcessEnv,
   cwd: string,
+  isTold = false,
 ): Supervised => {
-  const output = logFormatOf(process.env) === "json" ? "pipe" : "inherit";
-  const child = spawn(command, args, { cwd, env, stdio: ["ignore", output, output], detached: true });
-  logOutput(what, child);
+  const format = logFormatOf(process.env);
+  const output = format === "json" || process.platform === "win32" ? "pipe" : "inherit";
+  const stdio: StdioOptions = ["ignore", output, output, ...(isTold ? ["ipc" as const] : [])];
+  const child = spawn(command, args, { cwd, env, stdio, ...apart(process.platform) });
+  if (format === "json") logOutput(what, child);
+  else passOutput(child);
   guardAgainstOrphaning(child);
   let isRunning = child.pid !== undefined;
   const exited = new Promise<Exit>((resolve, reject) => {
@@ -69,7 +81,8 @@ export const supervise = (
     thaw: () => void child.kill("SIGCONT"),
     stop: async (graceMs) => {
       if (isRunning) {
-        child.kill("SIGTERM");
+        if (child.connected) child.send(SHUTDOWN, () => {});
+        else child.kill("SIGTERM");
         const force = setTimeout(() => child.kill("SIGKILL"), graceMs);
         await exited.catch(() => {});
         clearTimeout(force);

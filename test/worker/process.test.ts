@@ -1,6 +1,6 @@
 // The process as an operator starts it.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -30,9 +30,13 @@ afterEach(async () => {
   await coordinator.stop();
 });
 
-function startWorker(args: string[], env: Record<string, string> = {}, command = BUILT) {
+function startWorker(args: string[], env: Record<string, string> = {}, command = BUILT, lines: "ipc"[] = []) {
   const settings = { PATH: process.env.PATH ?? "", SERVICE_API_URL: coordinator.url, SERVICE_API_KEY: KEY, ...env };
-  const child = spawn(process.execPath, [...command, ...args], { env: settings });
+  const stdio: StdioOptions = ["pipe", "pipe", "pipe", ...lines];
+  const child = spawn(process.execPath, [...command, ...args], {
+    env: settings,
+    stdio,
+  }) as ChildProcessWithoutNullStreams;
   children.push(child);
   let output = "";
   child.stdout.on("data", (chunk) => {
@@ -68,6 +72,16 @@ test("a worker ends its job after SIGTERM and exits with 0", async () => {
   expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "a", result: { text: "slowly" } });
   expect((await exited).code).toBe(0);
   expect(coordinator.received.some((one) => one.type === "presence" && one.concurrency === 0)).toBe(true);
+});
+
+test("a worker ends its job after a message of the process that started it, as on Windows", async () => {
+  const { child, exited } = startWorker(["--runtime", "echo", "--instance", "w1"], {}, BUILT, ["ipc"]);
+  await coordinator.waitFor("presence");
+  coordinator.assign(assignedJob({ id: "a", prompt: "slowly", input: { delay_ms: 300 } }));
+  await coordinator.waitFor("job.started");
+  child.send("shutdown");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "a", result: { text: "slowly" } });
+  expect((await exited).code).toBe(0);
 });
 
 test("one Ctrl-C that arrives twice, from the terminal and from npm, ends its job; another one ends it at once", async () => {

@@ -1,7 +1,9 @@
 // The lines that a child process prints, in the log of the server.
 
+import { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { configureLog } from "../../../log/log.ts";
+import { passOutput } from "../../../self-host/children/child-output.ts";
 import { supervise } from "../../../self-host/children/supervised.ts";
 
 const ENTRY = '{"at":"2026-01-01T00:00:00.000Z","level":"warn","event":"job.failed"}';
@@ -43,4 +45,9 @@ test("are entries of a JSON log, those that are entries already as they are, wit
       expect.objectContaining({ level: "warn", detail: "util.c++:320: error: no such host" }),
     ]),
   );
+});
+
+test("are passed on as they are for people, where a child does not have our terminal", async () => {
+  passOutput({ stdout: null, stderr: Readable.from([Buffer.from("worker: connected\n")]) });
+  await expect.poll(() => lines).toEqual(["worker: connected"]);
 });
