@@ -33,25 +33,33 @@ const isFile = (place: string): boolean => {
   }
 };
 
+/** Windows starts no other file: those of npm's commands are scripts. */
+const PROGRAM = /\.(exe|com)$/i;
+
 /** Why the command cannot run; null if it can. A shell says for itself what it does not find. */
 export const missing = (
   { words, isShell }: Command,
   env: Readonly<Record<string, string | undefined>>,
+  platform: NodeJS.Platform = process.platform,
 ): string | null => {
   if (isShell) return null;
   const name = words[0] ?? "";
   const isPath = /[/\\]/.test(name);
-  const places = isPath ? [name] : searched(name, env);
-  if (places.some(isExecutable)) return null;
+  const endings = platform === "win32" ? ["", ...(env.PATHEXT ?? ".COM;.EXE;.BAT;.CMD").split(";")] : [""];
+  const found = (isPath ? [name] : searched(name, env))
+    .flatMap((place) => endings.map((ending) => place + ending))
+    .filter(isExecutable);
+  if (found.some((place) => platform !== "win32" || PROGRAM.test(place))) return null;
+  if (found[0] !== undefined) return `the command ${name} is a script, ${found[0]}: add --exec-shell`;
   if (isPath && isFile(name)) return `the command ${name} is a file that may not be executed: chmod +x ${name}`;
   return `the command ${name} is not there${isPath ? "" : ": no folder of PATH has it"}`;
 };
 
-const searched = (name: string, env: Readonly<Record<string, string | undefined>>): string[] => {
-  const endings = process.platform === "win32" ? ["", ...(env.PATHEXT ?? ".EXE;.CMD;.BAT").split(";")] : [""];
-  const folders = (env.PATH ?? env.Path ?? "").split(path.delimiter).filter((one) => one !== "");
-  return folders.flatMap((folder) => endings.map((ending) => path.join(folder, name + ending)));
-};
+const searched = (name: string, env: Readonly<Record<string, string | undefined>>): string[] =>
+  (env.PATH ?? env.Path ?? "")
+    .split(path.delimiter)
+    .filter((folder) => folder !== "")
+    .map((folder) => path.join(folder, name));
 
 const isExecutable = (place: string): boolean => {
   try {

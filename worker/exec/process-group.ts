@@ -1,7 +1,7 @@
 // A command in a process group of its own. Ending it means the whole group: SIGTERM, and SIGKILL when its time is over.
 // Invariant: no group outlives the worker, however that ends; a process that calls `setsid` itself leaves its group.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -106,8 +106,10 @@ export class ProcessGroup {
 
 const signalGroup = (pid: number, signal: NodeJS.Signals): void => {
   if (process.platform === "win32") {
-    const force = signal === "SIGKILL" ? ["/F"] : [];
-    spawn("taskkill", ["/pid", String(pid), "/T", ...force], { stdio: "ignore" }).on("error", () => {});
+    const tree = ["/pid", String(pid), "/T"];
+    // To its end: at the worker's own, it would end with the worker.
+    if (signal === "SIGKILL") spawnSync("taskkill", [...tree, "/F"], { stdio: "ignore", windowsHide: true });
+    else spawn("taskkill", tree, { stdio: "ignore", windowsHide: true }).on("error", () => {});
     return;
   }
   try {
