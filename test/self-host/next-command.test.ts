@@ -32,3 +32,11 @@ it("runs a job with the admin key, wherever the data folder is", () => {
     "--wait",
   ]);
 });
+
+it("is one of PowerShell on Windows", () => {
+  expect(nextCommand("http://127.0.0.1:8787", "C:\\it's $HOME\\default.admin.key", "win32")).toBe(
+    "$env:SERVICE_API_URL = 'http://127.0.0.1:8787'; " +
+      "$env:SERVICE_API_KEY = Get-Content -LiteralPath 'C:\\it''s $HOME\\default.admin.key'; " +
+      'npx --allow-remote=root --yes http://127.0.0.1:8787/signalbox.tgz run "Say hello." --wait',
+  );
+});
