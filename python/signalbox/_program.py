@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -30,6 +31,9 @@ from ._version import __version__
 from ._worker import Worker
 
 DRAIN_SECONDS = 8.0
+
+# On Windows `execv` starts a process beside the caller's, whose shell goes on, and quotes no argument.
+_HAS_EXEC = os.name != "nt"
 
 AnyHandler = TypeVar("AnyHandler", bound=Handler)
 
@@ -162,7 +166,11 @@ def _run_again(main_file: str) -> None:
         return
     home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     start = f"import sys; sys.path.insert(0, {home!r}); from signalbox._program import run_file; run_file()"
-    os.execv(sys.executable, [sys.executable, "-c", start, main_file, *sys.argv[1:]])
+    command = [sys.executable, "-c", start, main_file, *sys.argv[1:]]
+    if not _HAS_EXEC:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os._exit(subprocess.call(command))
+    os.execv(sys.executable, command)
 
 
 def run_file() -> None:

@@ -306,6 +306,18 @@ except Problem as problem: print(problem.code)
     expect((await once({ promt: "x" })).code).toBe(2);
   });
 
+  it("runs a program without `run()` also where it cannot be replaced by another, as on Windows", async () => {
+    writeFileSync(
+      path.join(folder, "in its place.py"),
+      `import sys\nimport signalbox._program as part\nfrom signalbox import Fail, worker\npart._HAS_EXEC = False\n@worker(provider="py")\ndef main(job, ctx):\n    if job["prompt"] == "fail": raise Fail("no", "no")\n    return sys.argv\n`,
+    );
+    const once = (prompt: string) =>
+      python([path.join(folder, "in its place.py"), "--once", JSON.stringify({ prompt })]);
+    const done = await once("two words");
+    expect([done.code, JSON.parse(done.out).result.slice(1)]).toEqual([0, ["--once", '{"prompt":"two words"}']]);
+    expect((await once("fail")).code).toBe(1);
+  });
+
   it("ends with 0 after SIGTERM, and takes no more jobs", async () => {
     expect(await started.stop()).toBe(0);
     const listed = await client().workers.list({});
