@@ -8,6 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "./command.ts";
 import { Keeper } from "./keeper.ts";
 
+const IS_WINDOWS = process.platform === "win32";
 const LOOK_EVERY_MS = 50;
 /** What a process that left its group may still hold open is not waited for. */
 const DRAIN_MS = 500;
@@ -43,7 +44,7 @@ export class ProcessGroup {
       cwd: folder,
       env: { ...env, PWD: folder },
       shell: command.isShell,
-      detached: process.platform !== "win32",
+      detached: !IS_WINDOWS,
       windowsHide: true,
       stdio: ["pipe", "pipe", "pipe"],
     });
@@ -105,22 +106,22 @@ export class ProcessGroup {
 }
 
 const signalGroup = (pid: number, signal: NodeJS.Signals): void => {
-  if (process.platform === "win32") {
-    const tree = ["/pid", String(pid), "/T"];
-    // To its end: at the worker's own, it would end with the worker.
-    if (signal === "SIGKILL") spawnSync("taskkill", [...tree, "/F"], { stdio: "ignore", windowsHide: true });
-    else spawn("taskkill", tree, { stdio: "ignore", windowsHide: true }).on("error", () => {});
+  const tree = ["/pid", String(pid), "/T"];
+  if (IS_WINDOWS && signal !== "SIGKILL") {
+    spawn("taskkill", tree, { stdio: "ignore", windowsHide: true }).on("error", () => {});
     return;
   }
+  // To its end: at the worker's own, it would end with the worker.
+  if (IS_WINDOWS && spawnSync("taskkill", [...tree, "/F"], { stdio: "ignore", windowsHide: true }).status === 0) return;
   try {
-    process.kill(-pid, signal);
+    process.kill(IS_WINDOWS ? pid : -pid, signal);
   } catch {
     // It is gone already.
   }
 };
 
 const isGroupAlive = (pid: number): boolean => {
-  if (process.platform === "win32") return false;
+  if (IS_WINDOWS) return false;
   try {
     process.kill(-pid, 0);
   } catch (error) {
