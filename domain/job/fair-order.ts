@@ -123,7 +123,6 @@ export class FairOrder {
       flow.weight = weight;
       this.#weight += weight;
       this.#waiting.add(flow);
-      this.#unserved.add(flow);
       this.#note(flow, nowAt);
     }
     flow.waiting += count;

@@ -59,8 +59,24 @@ describe("a fair order", () => {
     const fair = order();
     fair.join("busy", 1, NOON, 1_000);
     serveMany(fair, 100, () => 100);
+    // One that never waits, as a worker takes its job at once, is charged from the same time.
+    expect(fair.charge("direct", 1, asked(1)).from).toBe(9_900);
     fair.join("late", 1, NOON, 1_000);
     expect(serveMany(fair, 100, () => 100)).toEqual({ busy: 50, late: 50 });
+  });
+
+  test("begins with who came first, and does not think of those that left", () => {
+    const fair = order();
+    for (const name of ["a", "b", "c"]) fair.join(name, 1, NOON);
+    fair.leave("a");
+    fair.join("a", 1, NOON);
+    expect([...fair.waitingFlows()].map(({ name }) => name)).toEqual(["b", "c", "a"]);
+    fair.leave("b");
+    expect([fair.next(NOON), fair.next(NOON + LONGEST_UNSERVED_MS + 1)]).toEqual(["c", "c"]);
+    for (const name of ["c", "a"]) fair.leave(name);
+    expect(fair.isOver).toBe(true);
+    fair.serve("direct", fair.charge("direct", 1, asked(1)), NOON);
+    expect(fair.next(NOON + LONGEST_UNSERVED_MS + 1)).toBeNull();
   });
 
   test("remembers the debt of a flow that waits with one job at a time", () => {
@@ -89,8 +105,26 @@ describe("a fair order", () => {
     }
     expect(debts.left).toBe(0);
     expect([fair.charge("a", 1, asked(1)).from, fair.charge("b", 1, asked(1)).from]).toEqual([1_000, 0]);
+    fair.join("a", 1, NOON);
+    expect(debts.left).toBe(1);
+    fair.leave("a");
+    expect([debts.left, fair.charge("a", 1, asked(1)).from]).toEqual([0, 1_000]);
     fair.drop();
     expect(debts.left).toBe(1);
+  });
+
+  test("has room for another debt once an earlier one is over", () => {
+    const debts = { left: 1 };
+    const fair = new FairOrder(debts);
+    fair.join("stays", 1, NOON, 100);
+    const indebt = (name: string) => {
+      fair.serve(name, fair.charge(name, 1, asked(1_000)), NOON);
+      fair.end(name, null);
+      return fair.charge(name, 1, asked(1)).from;
+    };
+    expect([indebt("early"), debts.left]).toEqual([1_000, 0]);
+    serveMany(fair, 20, () => 100);
+    expect([indebt("later"), debts.left]).toEqual([2_900, 0]);
   });
 
   test("corrects an estimate, and charges nothing for what was given back", () => {
@@ -107,6 +141,16 @@ describe("a fair order", () => {
     expect(fair.next(NOON)).toBe("a");
     fair.end("b", second);
     expect(fair.next(NOON)).toBe("b");
+    const third = fair.charge("b", 2, asked(100));
+    fair.serve("b", third, NOON);
+    expect(fair.charge("b", 2, asked(0)).from).toBe(50);
+    fair.correct("b", third, 60, 5);
+    expect(fair.charge("b", 2, asked(0)).from).toBe(30);
+    fair.end("b", null);
+    const fourth = fair.charge("b", 2, asked(100));
+    fair.serve("b", fourth, NOON);
+    fair.end("b", fourth);
+    expect(fair.charge("b", 2, asked(0)).from).toBe(30);
   });
 
   test("keeps what a correction gives back to a flow that waits, also before the time of the one served last", () => {
@@ -118,7 +162,11 @@ describe("a fair order", () => {
       return { name, share };
     });
     for (const { name, share } of shares.filter((one) => one.name === "a")) fair.correct(name, share, 10, 10);
-    expect(fair.charge("a", 1, asked(1)).from).toBe(20);
+    const back = fair.charge("a", 1, asked(1));
+    expect(back.from).toBe(20);
+    // Who is new has no part in it.
+    fair.serve("a", back, NOON);
+    expect(fair.charge("new", 1, asked(1)).from).toBe(1_000);
   });
 
   test("estimates an unbounded answer by the flow's earlier ones", () => {
@@ -145,13 +193,45 @@ describe("a fair order", () => {
     expect(fair.charge("new", 1, asked(1)).from).toBeLessThan(10);
   });
 
+  test("passes no flow over for one that has waited since before it, and was served since", () => {
+    const fair = order();
+    fair.join("rich", 100, NOON, 1_000_000);
+    fair.serve("poor", fair.charge("poor", 0.01, asked(1_000_000)), NOON);
+    fair.join("poor", 0.01, NOON, 100);
+    expect(serveNext(fair, 1, { rich: 100 }, NOON + LONGEST_UNSERVED_MS)).toBe("rich");
+    expect(fair.next(NOON + LONGEST_UNSERVED_MS + 1)).toBe("poor");
+  });
+
+  test("knows a flow's share by its weight of today, among those that wait", () => {
+    const fair = order();
+    const share = (name: string) => fair.waitingFlow(name)?.share;
+    for (const name of ["a", "b"]) fair.join(name, 1, NOON);
+    fair.serve("a", fair.charge("a", 3, asked(100)), NOON);
+    expect([share("a"), share("b")]).toEqual([0.75, 0.25]);
+    fair.leave("a");
+    expect([share("a"), share("b")]).toEqual([undefined, 1]);
+    fair.join("a", 4, NOON);
+    expect([share("a"), share("b")]).toEqual([0.8, 0.2]);
+    fair.leave("a");
+    fair.serve("a", fair.charge("a", 9, asked(100)), NOON);
+    expect(share("b")).toBe(1);
+  });
+
+  test("counts what goes before a job no further than a thousand flows", () => {
+    const fair = order();
+    for (let flow = 0; flow <= 1_001; flow += 1) fair.join(`flow ${flow}`, 1, NOON, 2);
+    expect(fair.othersBefore("flow 1000", 0)).toEqual({ count: 1_000, isMore: false });
+    expect(fair.othersBefore("flow 1001", 0)).toEqual({ count: 1_000, isMore: true });
+  });
+
   test("counts what goes before a job, and its share", () => {
     const fair = order();
     fair.join("a", 2, NOON, 10);
     fair.join("b", 1, NOON, 1);
     fair.join("c", 1, NOON, 10);
     expect(fair.waitingFlow("c")).toMatchObject({ name: "c", weight: 1, waiting: 10, share: 0.25 });
-    expect(fair.othersBefore("c", 0)).toEqual({ count: 2, isMore: false });
+    const before = ["a", "b", "c", "nobody"].map((name) => fair.othersBefore(name, 0));
+    expect(before).toEqual([0, 1, 2, 0].map((count) => ({ count, isMore: false })));
     // While one more of c is served, two of a are; b has only one.
     expect(fair.othersBefore("c", 1)).toEqual({ count: 3, isMore: false });
     expect([...fair.waitingFlows()].map(({ name }) => name)).toEqual(["a", "b", "c"]);
@@ -242,6 +322,7 @@ describe("a heap", () => {
           } else if (isRemoved) {
             items.delete(name);
             heap.remove(known);
+            expect(known.at).toBe(-1);
           } else {
             known.value = value + name / 100;
             heap.moved(known);
