@@ -11,8 +11,8 @@ export interface Begun {
   readonly kind: "events";
   readonly job: Followed;
   readonly body: ReadableStream<Uint8Array>;
-  /** The job when the attempt is over; null if that cannot be known. */
-  readonly over: Promise<Followed | null>;
+  /** The job when the attempt is over; rejects if that cannot be known. */
+  readonly over: Promise<Followed>;
 }
 
 /** What the client gets first. */
@@ -56,7 +56,9 @@ export const beginStream = async (from: Followed, { watch, attach, lateMs }: Beg
       throw error;
     });
     if (first !== null) {
-      return { kind: "events", job, body: first, over: moved.catch(() => null) };
+      // Few wait for it.
+      moved.catch(() => undefined);
+      return { kind: "events", job, body: first, over: moved };
     }
     const now = await moved;
     const late = hasStream(now) ? await within(attached, lateMs) : null;

@@ -33,7 +33,7 @@ const paramOf = (refusal: Refusal): string | null => {
   return refusal.code === "invalid_request" ? refusal.errors[0]?.path || null : null;
 };
 
-const errorOfRefusal = (refusal: Refusal): DoorError => {
+export const errorOfRefusal = (refusal: Refusal): DoorError => {
   const { status, detail } = presentRefusal(refusal, "");
   return { code: CODES[refusal.code] ?? refusal.code, message: detail, status, param: paramOf(refusal) };
 };

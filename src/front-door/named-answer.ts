@@ -1,15 +1,13 @@
 // A stored answer has its own id: the runtime's is replaced wherever the answer names itself. Everything else passes
 // through as it came.
 
-import { errorEvent } from "../../contract/front-door/dialect.ts";
-import { doorErrorOf } from "../../contract/front-door/door-status.ts";
+import { type DoorError, errorEvent } from "../../contract/front-door/dialect.ts";
 import { namedAnswer } from "../../contract/front-door/response.ts";
 import { dataOf, eventEndsIn } from "../../contract/text/event-text.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { within } from "../../contract/text/within.ts";
 import { responseIdOf, type StoredResponse } from "../../domain/front-door/stored-response.ts";
 import type { Json } from "../../domain/words/json.ts";
-import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 
 const BEARS_ANSWER = /"response": ?\{/;
 
@@ -50,25 +48,24 @@ const LATE_REPORT_MS = 2_000;
 
 /**
  * The same for a stream whose chunks are whole events, or pieces of a long one. The whole answer waits until its attempt
- * is `over`, and so until it is stored: its client may refer to it in the next moment. If its job is cancelled meanwhile,
- * the stream ends with that.
+ * is `over`, and so until it is stored: its client may refer to it in the next moment. If that is an error, the stream
+ * ends with it instead.
  */
 export const namingEvents = (
   response: StoredResponse,
-  over: Promise<Followed | null>,
+  over: Promise<DoorError | null>,
 ): TransformStream<Uint8Array, Uint8Array> => {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   return new TransformStream({
     transform: async (chunk, controller) => {
       const events = decoder.decode(chunk, { stream: true });
-      const ended = BEARS_WHOLE_ANSWER.test(events) ? await within(over, LATE_REPORT_MS) : null;
-      const isCancelled = ended?.status === "cancelled";
-      const told = isCancelled
-        ? errorEvent("responses", doorErrorOf(ended.error), { jobId: response.id, opening: "", last: events })
+      const error = BEARS_WHOLE_ANSWER.test(events) ? await within(over, LATE_REPORT_MS) : null;
+      const told = error
+        ? errorEvent("responses", error, { jobId: response.id, opening: "", last: events })
         : namedEvents(events, response);
       controller.enqueue(encoder.encode(told));
-      if (isCancelled) controller.terminate();
+      if (error) controller.terminate();
     },
   });
 };

@@ -2,25 +2,25 @@
 // the first event (`begin-stream.ts`), then pipes that one attempt, which is never repeated. From there the relay ends the
 // stream, as complete or with an error; a stream never ends without either. Who reads a job besides: `second-reader.ts`.
 
-import { errorEvent, openingOf, saysItsEnd } from "../../contract/front-door/dialect.ts";
+import { type DoorError, errorEvent, openingOf, saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf } from "../../contract/front-door/door-status.ts";
 import { soundOf } from "../../contract/front-door/speech.ts";
 import type { LastWords } from "../../contract/text/whole-events.ts";
 import { within } from "../../contract/text/within.ts";
 import { OK } from "../../contract/words/http-status.ts";
-import { slowReader, streamLost } from "../../domain/job/job-error.ts";
+import { keyEnded, slowReader, streamLost } from "../../domain/job/job-error.ts";
 import type { DoorAnswer } from "../../durable-objects/operations/front-door/ask.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import { answer, answerBody } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { unwrap } from "../http/refused.ts";
+import { Refused, unwrap } from "../http/refused.ts";
 import { readRelay } from "../tenant/relay.ts";
 import { askTenant } from "../tenant/tenant.ts";
 import { type Beginning, type Begun, beginStream } from "./begin-stream.ts";
 import { abandon, watchClient } from "./client-gone.ts";
-import { errorResponse, failureResponse } from "./errors.ts";
+import { errorOfRefusal, errorResponse, failureResponse } from "./errors.ts";
 import { watchMove } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
@@ -169,7 +169,16 @@ const attach = async (taken: Taken, job: Followed): Promise<ReadableStream<Uint8
 };
 
 const namedBody = ({ asked }: Taken, { body, over }: Begun): ReadableStream<Uint8Array> =>
-  asked.response === null ? body : body.pipeThrough(namingEvents(asked.response, over));
+  asked.response === null ? body : body.pipeThrough(namingEvents(asked.response, over.then(errorOfEnd, keyError)));
+
+const errorOfEnd = ({ status, error }: Followed): DoorError | null =>
+  status === "cancelled" ? doorErrorOf(error) : null;
+
+/** Whose key has ended may not ask how its job ended: it is cancelled. */
+const keyError = (thrown: unknown): DoorError | null => {
+  const error = thrown instanceof Refused ? errorOfRefusal(thrown.refusal) : null;
+  return error?.code === keyEnded.code ? error : null;
+};
 
 /** The status has been sent: silence is filled with comments, and failures become error events in the stream. */
 export const committed = (taken: Taken, begun: Promise<Beginning>, ifLost: LastWords): ReadableStream<Uint8Array> => {

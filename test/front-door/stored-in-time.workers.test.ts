@@ -53,10 +53,18 @@ it("a streamed answer whose worker never reports it comes all the same", async (
   expect(await (await answering).whole).toContain("response.completed");
 });
 
-it("a halt that comes before a whole answer is stored ends its stream, as it ends its job", async () => {
+type World = Awaited<ReturnType<typeof newWorld>>;
+const ENDS: readonly [why: string, end: (world: World, facts: { jobId: string; keyId: string }) => unknown][] = [
+  ["killswitch_active", (world) => world.ok("POST", "/killswitch", { level: 1 })],
+  ["cancelled", (world, { jobId }) => world.ok("POST", `/api/jobs/${jobId}/cancel`)],
+  ["invalid_api_key", (world, { keyId }) => world.delete(`/api/keys/${keyId}`)],
+];
+
+it.each(ENDS)("%s before a whole answer is stored ends its stream, as it ends its job", async (code, end) => {
   const world = await newWorld();
   const worker = await fakeWorker(world);
-  const answering = post(world.key, RESPONSES, { model: "m1", input: "say hello", stream: true });
+  const client = await world.ok("POST", "/api/keys", { name: "c", role: "client" });
+  const answering = post(client.key, RESPONSES, { model: "m1", input: "say hello", stream: true });
   const job = await worker.nextJob();
   worker.speak(
     job,
@@ -66,12 +74,13 @@ it("a halt that comes before a whole answer is stored ends its stream, as it end
   worker.say(job, responseEvent("response.completed", 1, { response: WHOLE }));
   worker.end(job);
   await settled(300);
-  await world.ok("POST", "/killswitch", { level: 1 });
+  await end(world, { jobId: job.id, keyId: client.id });
   const [, last = ""] = (await answer.whole).split("\n\n").filter((event) => event !== "");
   expect(JSON.parse(last.split("data: ")[1] ?? "")).toMatchObject({
     type: "response.failed",
     sequence_number: 2,
-    response: { id: `resp_${job.id}`, error: { code: "killswitch_active" } },
+    response: { id: `resp_${job.id}`, error: { code } },
   });
   expect(answer.text()).not.toContain("response.completed");
+  expect((await world.ok("GET", `/api/jobs/${job.id}`)).status).toBe("cancelled");
 });
