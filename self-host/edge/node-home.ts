@@ -33,6 +33,7 @@ import { frameCutter, Paces } from "./frames/pace.ts";
 import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace, objectPath } from "./object-namespace.ts";
+import { packedForBrowser } from "./packed-answer.ts";
 import { alreadySent, type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { pourOut } from "./read-stream.ts";
 import { type Shared, TenantProcesses } from "./tenant-processes.ts";
@@ -118,8 +119,10 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
 
 const serverOf = (env: object, proxies: BlockList): Server =>
   edgeServer(
-    (request, exchange) =>
-      pourOut(app.fetch(request, { __proto__: env, exchange } as unknown as Env, CONTEXT), exchange),
+    (request, exchange) => {
+      const answered = app.fetch(request, { __proto__: env, exchange } as unknown as Env, CONTEXT);
+      return pourOut(packedForBrowser(answered, exchange), exchange);
+    },
     connectionsWithin(openFileLimit()),
     (incoming) => clientAddress(incoming, proxies),
   );

@@ -127,8 +127,10 @@ describe.skipIf(lacksBrowser())("a fresh document", () => {
       };
     });
     await page.goto("about:blank");
+    const listed = page.waitForResponse(/\/api\/workers\?.*summary=true/);
     await page.goto(`${world.server.url}/#/fleet`);
     await page.getByRole("link", { name: "local-worker" }).waitFor();
+    expect((await listed).headers()["content-encoding"]).toBe("gzip");
     await expect.poll(() => reads.filter((one) => one.startsWith("/api/fleet"))).toHaveLength(1);
     tell();
     await isLive(page);
