@@ -1,8 +1,7 @@
 // Reads from the API inside a component: the newest query wins, an older query's answer is dropped. While a query is
-// repeated the old answer stays, so nothing flickers.
+// repeated the old answer stays, so nothing flickers. It is repeated when a lost connection is back.
 
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { ApiProblem } from "../../contract/client/problem.ts";
 import { hasSnapshot } from "./board.ts";
 import { recoveries } from "./live.ts";
 
@@ -12,9 +11,6 @@ export interface Loaded<Answer> {
   readonly isLoading: boolean;
   readonly reload: () => void;
 }
-
-/** The coordinator's own no, which another try does not change. A status of 0 is no answer at all. */
-const isRefusal = (error: Error): boolean => error instanceof ApiProblem && error.status >= 400 && error.status < 500;
 
 /** Reads again when `key` changes; null reads nothing. */
 export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) => Promise<Answer>): Loaded<Answer> => {
@@ -41,12 +37,11 @@ export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) 
     return () => abort.abort();
   }, [key, asked]);
   const reload = useCallback(() => setAsked((before) => before + 1), []);
-  // A read that failed while the coordinator was unreachable is repeated when it is back, also if it fails after that.
+  // Nothing told of what changed while the connection was away, and what was asked for then may never be answered.
   const recovered = recoveries.value;
-  const isUnanswered = state.error !== null && !isRefusal(state.error);
   useEffect(() => {
-    if (isUnanswered && seen.current !== recovered) reload();
-  }, [recovered, isUnanswered]);
+    if (seen.current !== recovered) reload();
+  }, [recovered]);
   return { ...state, reload };
 };
 

@@ -123,6 +123,17 @@ describe.skipIf(lacksBrowser())("a late answer", () => {
     }
   });
 
+  it("of a page that was read before the connection was lost is asked for again when it is back", async () => {
+    const { page } = await world.open("settings/keys");
+    await page.getByRole("row", { name: /admin/ }).first().waitFor();
+    await page.context().setOffline(true);
+    await page.getByText("Connection lost.").waitFor();
+    const { id } = await world.call<{ id: string }>("POST", "/api/keys", { name: "made meanwhile", role: "viewer" });
+    await page.context().setOffline(false);
+    await page.getByRole("row", { name: /made meanwhile/ }).waitFor();
+    await world.call("DELETE", `/api/keys/${id}`);
+  });
+
   it("of a list that is read again when the connection is back has the numbers of its chips", async () => {
     const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "blue job", tags: ["blue"] });
     const { page } = await world.open("jobs?tag=blue");

@@ -7,7 +7,6 @@ import { refine } from "../../router.ts";
 import { hasSnapshot, listedCounts } from "../../state/board.ts";
 import { serverNow } from "../../state/clock.ts";
 import { asJobFilter, type Filter, FROM_THE_START } from "../../state/job-filter.ts";
-import { recoveries } from "../../state/live.ts";
 import { useLoad, useRounds, useThrottled } from "../../state/load.ts";
 import { withRange } from "../../state/time-range.ts";
 import { ArchivedChip } from "./archived-chip.tsx";
@@ -22,7 +21,7 @@ interface ChipsProps {
 
 /**
  * How many jobs of each status match the rest of the filter. Without a filter the socket tells it. With one it is read
- * from time to time, when a lost connection is back, and each minute for a range such as "last hour", which jobs leave
+ * from time to time, and each minute for a range such as "last hour", which jobs leave
  * by time alone. A status that no job has is not asked for.
  */
 const useStateCounts = ({ filter, range, isArchived }: ChipsProps): Record<string, string> => {
@@ -33,7 +32,7 @@ const useStateCounts = ({ filter, range, isArchived }: ChipsProps): Record<strin
   // Of the archive nobody counts the jobs.
   const isAsked = !isArchived && !isAll && live !== null;
   const minute = useRounds(MINUTE_MS, isAsked && range !== null);
-  const asked = [JSON.stringify(rest), range, activity, minute, recoveries.value].join(" ");
+  const asked = [JSON.stringify(rest), range, activity, minute].join(" ");
   const { data } = useLoad(isAsked ? asked : null, async (signal) => {
     const base = withRange(rest, range, serverNow());
     const found = JOB_STATUSES.map(async (status) => {
