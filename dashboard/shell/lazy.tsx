@@ -6,7 +6,11 @@ import { connection } from "../state/live.ts";
 import { useLoad } from "../state/load.ts";
 
 const missing = (): never => {
-  throw new Error("Its code could not be loaded. Signalbox may have been updated meanwhile.");
+  const why =
+    connection.peek() === "live"
+      ? "Signalbox may have been updated meanwhile."
+      : "It is loaded when the connection is back.";
+  throw new Error(`Its code could not be loaded. ${why}`);
 };
 
 interface Named {

@@ -123,6 +123,17 @@ describe.skipIf(lacksBrowser())("a late answer", () => {
     }
   });
 
+  it("of a page whose code is not there while the connection is away says when it comes", async () => {
+    const { page } = await world.open("");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByText("Connection lost.").waitFor();
+    await page.goto(`${world.server.url}/#/models`);
+    await page.getByText("It is loaded when the connection is back.").waitFor();
+    await page.context().setOffline(false);
+    await page.getByText("It is loaded when the connection is back.").waitFor({ state: "detached" });
+  });
+
   it("of a page that was read before the connection was lost is asked for again when it is back", async () => {
     const { page } = await world.open("settings/keys");
     await page.getByRole("row", { name: /admin/ }).first().waitFor();
