@@ -54,7 +54,10 @@ const Editor = ({ stored, reload }: { stored: SignInResource; reload: () => void
   const [over, setOver] = useState(textOf(stored));
   const [draft, setDraft] = useState(over);
   const [error, setError] = useState<Error | null>(null);
+  const [isBusy, setBusy] = useState(false);
   const save = async (): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
     try {
       const wanted = readJson(draft);
       if (textOf(await api.signIn.get()) !== over) throw new Error(OTHERS_CHANGE);
@@ -66,6 +69,8 @@ const Editor = ({ stored, reload }: { stored: SignInResource; reload: () => void
       reload();
     } catch (refused) {
       setError(refused as Error);
+    } finally {
+      setBusy(false);
     }
   };
   return (
@@ -83,7 +88,7 @@ const Editor = ({ stored, reload }: { stored: SignInResource; reload: () => void
               Test without applying
             </a>
           )}
-          <button type="button" class="button small primary" onClick={save}>
+          <button type="button" class="button small primary" aria-disabled={isBusy} onClick={save}>
             Save
           </button>
         </span>

@@ -97,6 +97,23 @@ describe.skipIf(lacksBrowser())("a late answer", () => {
     await page.locator(".notice-failed").getByText("cancelled").waitFor();
   });
 
+  it("to who saves how people sign in is waited for: a second press sends nothing", async () => {
+    const { page } = await world.open("settings/sign-in");
+    await page.getByLabel("Sign-in as JSON").waitFor();
+    const sent: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().endsWith("/api/sign-in")) sent.push(request.method());
+    });
+    await page.route("**/api/sign-in", (route) =>
+      route.request().method() === "PUT" ? route.abort() : route.continue(),
+    );
+    await page.getByRole("button", { name: "Save" }).dblclick();
+    await page.getByRole("alert").waitFor();
+    expect(sent).toEqual(["GET", "PUT"]);
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect.poll(() => sent.length).toBe(4);
+  });
+
   it("to another span leaves the figures under the name of their own", async () => {
     const { page } = await world.open("cost");
     await page.getByRole("heading", { name: "Today" }).waitFor();
