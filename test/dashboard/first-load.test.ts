@@ -52,9 +52,12 @@ describe.skipIf(lacksBrowser())("a fresh document", () => {
     const letGo = await holdCode(page);
     await page.reload({ waitUntil: "commit" });
     await expect.poll(() => sockets.length).toBe(1);
+    // A slow line is no white page.
+    await page.getByText("Connecting …").waitFor();
     letGo();
     await isLive(page);
     await page.getByRole("link", { name: "waits for nobody" }).waitFor();
+    expect(await page.getByText("Connecting …").count()).toBe(0);
     expect(sockets.map((one) => one.isClosed())).toEqual([false]);
     expect(faults()).toEqual([]);
   });
