@@ -60,7 +60,7 @@ const isClientSeen = async (signal: AbortSignal): Promise<boolean> => {
   return newest.some(({ api: door }) => door !== null);
 };
 
-/** What must be asked for. */
+/** What must be asked for. Of a client's jobs that come later the socket tells. */
 const ASKED: Partial<Record<Step, (signal: AbortSignal) => Promise<boolean>>> = {
   client: isClientSeen,
   budget: isBudgetSet,
@@ -102,7 +102,7 @@ const Steps = ({ isDue, kept, onTick }: StepsProps) => {
   const round = useRounds(LOOK_EVERY_MS);
   const { data } = useLoad(isDue ? `first steps ${round}` : null, (signal) =>
     look(
-      STEPS.filter((step) => !isSeen(step)),
+      STEPS.filter((step) => !isSeen(step) && (step !== "client" || round === 0)),
       signal,
     ),
   );

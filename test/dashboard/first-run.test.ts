@@ -33,6 +33,20 @@ describe.skipIf(lacksBrowser())("the first steps", () => {
     expect(await panel(page).count()).toBe(0);
   });
 
+  it("ask for a client's jobs once: of later ones the socket tells", async () => {
+    const { page } = await world.visit("/");
+    await page.clock.install();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
+    await panel(page).waitFor();
+    for (const round of [2, 3]) {
+      await page.clock.fastForward(10_000);
+      await expect.poll(() => asked.filter((path) => path === "/api/people").length).toBe(round);
+    }
+    expect(asked.filter((path) => path === "/api/jobs")).toHaveLength(1);
+  });
+
   it("tick themselves one by one, and go when all are done", async () => {
     const { page, faults } = await world.open("");
     await panel(page).waitFor();
