@@ -57,13 +57,16 @@ const orderOf = (part: string): number => {
 
 export const ScoreLegend = ({ weights }: { weights: Record<string, number> }) => (
   <ul class="score-legend">
-    {SCORE_PARTS.filter((part) => (weights[part] ?? 0) > 0).map((part) => (
-      <li key={part}>
-        <svg viewBox="0 0 10 10" aria-hidden="true">
-          <rect width="10" height="10" rx="2" class={`part-${part}`} />
-        </svg>
-        {partLabel(part)} <span class="dim num">{(weights[part] ?? 0).toFixed(0)}</span>
-      </li>
-    ))}
+    {Object.entries(weights)
+      .filter(([, weight]) => weight > 0)
+      .sort(([one], [other]) => orderOf(one) - orderOf(other))
+      .map(([part, weight]) => (
+        <li key={part}>
+          <svg viewBox="0 0 10 10" aria-hidden="true">
+            <rect width="10" height="10" rx="2" class={`part-${part}`} />
+          </svg>
+          {partLabel(part)} <span class="dim num">{weight.toFixed(0)}</span>
+        </li>
+      ))}
   </ul>
 );

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { SCORE_PARTS } from "../../domain/words/score-part.ts";
 
 const sheet = (name: string): string =>
   readFileSync(new URL(`../../dashboard/styles/${name}`, import.meta.url), "utf8");
@@ -96,6 +97,13 @@ describe.each([
       const [one = "", other = ""] = [of[before], of[after]];
       expect(apart(theme, one, other), `${before} beside ${after}`).toBeGreaterThan(CLEARLY);
     }
+  });
+
+  it("each part of a score has a colour, and that of a conversation is another than its neighbour's", () => {
+    const drawn = [...sheet("signals.css").matchAll(/\.part-(\w+) \{\n {2}fill: var\(--([\w-]+)\)/g)];
+    const of = Object.fromEntries(drawn.map(([, part, name]) => [part, name ?? ""]));
+    for (const part of [...SCORE_PARTS, "affinity"]) expect(colourOf(theme, of[part] ?? part)).toHaveLength(3);
+    expect(apart(theme, of.tier ?? "", of.affinity ?? "")).toBeGreaterThan(CLEARLY);
   });
 
   it("green and red are one, which is why no chart has them side by side", () => {
