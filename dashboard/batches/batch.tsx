@@ -146,23 +146,34 @@ const Faults = ({ id }: { id: string }) => {
   );
 };
 
-const Workers = ({ batch }: { batch: BatchResource }) => (
-  <Panel title="Done by">
-    {batch.workers.length === 0 ? (
-      <Empty title="No worker has finished a line." />
-    ) : (
-      <ul class="ranked">
-        {batch.workers.map(({ instance, completed }) => (
-          <li key={instance}>
-            <a href={href(["fleet", instance])}>{instance}</a>
-            <span class="num">{plural(completed, "line")}</span>
-            <Share part={completed} of={batch.completed} />
-          </li>
-        ))}
-      </ul>
-    )}
-  </Panel>
-);
+/** As many as one compares at a glance; a large fleet all had a part in it. */
+const WORKERS_SHOWN = 10;
+
+const Workers = ({ batch: { workers, completed: done } }: { batch: BatchResource }) => {
+  const [isAll, setAll] = useState(false);
+  const shown = isAll ? workers : workers.slice(0, WORKERS_SHOWN);
+  return (
+    <Panel title="Done by">
+      {workers.length === 0 && <Empty title="No worker has finished a line." />}
+      {workers.length > 0 && (
+        <ul class="ranked">
+          {shown.map(({ instance, completed }) => (
+            <li key={instance}>
+              <a href={href(["fleet", instance])}>{instance}</a>
+              <span class="num">{plural(completed, "line")}</span>
+              <Share part={completed} of={done} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {shown.length < workers.length && (
+        <button type="button" class="button small" onClick={() => setAll(true)}>
+          Show {plural(workers.length - shown.length, "more worker")}
+        </button>
+      )}
+    </Panel>
+  );
+};
 
 const Files = ({ batch }: { batch: BatchResource }) => (
   <Panel title="Files">

@@ -116,6 +116,21 @@ describe.skipIf(lacksBrowser())("batches", () => {
     await world.call("POST", `/v1/batches/${id}/cancel`);
   });
 
+  it("shows ten of the workers that did its lines, and the others on demand", async () => {
+    const id = await begin("by many", [line("one", {}, "a-model-of-nobody")]);
+    const { page } = await world.show("");
+    const batch = await world.call<object>("GET", `/api/batches/${id}`);
+    const workers = Array.from({ length: 61 }, (_, at) => ({ instance: `box-${at}`, completed: 61 - at }));
+    await page.route(`**/api/batches/${id}`, (route) => route.fulfill({ json: { ...batch, workers } }));
+    await page.goto(`${world.server.url}/#/batches/${id}`);
+    const rows = page.locator(".panel", { hasText: "Done by" }).getByRole("listitem");
+    await page.getByRole("link", { name: "box-9", exact: true }).waitFor();
+    await expect.poll(() => rows.count()).toBe(10);
+    await page.getByRole("button", { name: "Show 51 more workers" }).click();
+    await expect.poll(() => rows.count()).toBe(61);
+    await world.call("POST", `/v1/batches/${id}/cancel`);
+  });
+
   it("shows a viewer everything but the bytes and the button", async () => {
     const id = await begin("seen", [line("one", {}, "a-model-of-nobody")]);
     const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "viewer", role: "viewer" });
