@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Explanation } from "../../contract/dispatch.ts";
 import { count, plural, withLocalTimes } from "../format.ts";
-import { byReason } from "../parts/by-reason.ts";
+import { byReason, sharedReasons } from "../parts/by-reason.ts";
 import { NoWorkers } from "../parts/charts/fleet-glance.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { href } from "../router.ts";
@@ -99,6 +99,26 @@ const RefusedFor = ({ reason, workers }: { reason: string } & Pick<Explanation, 
   </li>
 );
 
+/** What all are refused for stands above, unless it is one of the notes. */
+const Refusals = ({ refused, notes }: { refused: Explanation["workers"]; notes: readonly string[] }) => {
+  const shared = sharedReasons(refused);
+  const said = shared.filter((reason) => !notes.includes(reason));
+  const rest = refused.map((worker) => ({
+    ...worker,
+    reasons: worker.reasons.filter((reason) => !shared.includes(reason)),
+  }));
+  return (
+    <>
+      {said.length > 0 && <p>Each of these: {withLocalTimes(said.join("; "))}</p>}
+      <ul class="refusals">
+        {byReason(rest).map(([reason, group]) => (
+          <RefusedFor key={reason} reason={reason || "nothing else"} workers={group} />
+        ))}
+      </ul>
+    </>
+  );
+};
+
 export const ExplanationView = ({ explanation }: { explanation: Explanation }) => {
   const { workers, weights, notes, selected } = explanation;
   const eligible = workers.filter((worker) => worker.eligible);
@@ -122,11 +142,7 @@ export const ExplanationView = ({ explanation }: { explanation: Explanation }) =
       {refused.length > 0 && (
         <>
           <h3>Refused</h3>
-          <ul class="refusals">
-            {byReason(refused).map(([reason, group]) => (
-              <RefusedFor key={reason} reason={reason} workers={group} />
-            ))}
-          </ul>
+          <Refusals refused={refused} notes={notes} />
           <Unnamed named={refused.length} all={explanation.total - explanation.eligible} says="refused" />
         </>
       )}

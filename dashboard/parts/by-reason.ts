@@ -7,6 +7,12 @@ interface Refused {
   readonly reasons?: readonly string[];
 }
 
+/** What each of several is refused for: said once, it makes fewer kinds of the rest. */
+export const sharedReasons = ([first, ...others]: readonly Refused[]): readonly string[] =>
+  others.length === 0
+    ? []
+    : (first?.reasons ?? []).filter((reason) => others.every(({ reasons }) => reasons?.includes(reason)));
+
 const reasonOf = ({ reasons }: Refused): string => (reasons ?? []).join("; ");
 
 /** Each time as the span of those in its place. */

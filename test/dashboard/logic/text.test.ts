@@ -22,7 +22,7 @@ import {
 import { costOf } from "../../../dashboard/jobs/story/attempt-facts.tsx";
 import { speed } from "../../../dashboard/overview/latency-panel.tsx";
 import { percent, rateOf } from "../../../dashboard/overview/tiles.tsx";
-import { byReason } from "../../../dashboard/parts/by-reason.ts";
+import { byReason, sharedReasons } from "../../../dashboard/parts/by-reason.ts";
 import { pathOf } from "../../../dashboard/parts/charts/plot.tsx";
 import { EMPTY_JOB, jsonError, toBody } from "../../../dashboard/parts/job-fields.ts";
 import { href, parsePlace } from "../../../dashboard/router.ts";
@@ -96,6 +96,13 @@ describe("refusals", () => {
       [words, 3],
       ["at capacity", 1],
     ]);
+  });
+
+  it("say what all have in common once, and of one worker nothing is in common", () => {
+    const [full, away] = [{ reasons: ["missing tag gpu", "at capacity"] }, { reasons: ["offline", "missing tag gpu"] }];
+    expect(sharedReasons([full, away, full])).toEqual(["missing tag gpu"]);
+    expect(sharedReasons([full, { reasons: ["offline"] }])).toEqual([]);
+    expect(sharedReasons([full])).toEqual([]);
   });
 
   it("with one time say it once", () => {
