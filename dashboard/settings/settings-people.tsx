@@ -44,7 +44,7 @@ const Row = ({ person, reload }: { person: PersonResource; reload: () => void })
         <button
           type="button"
           class="button small"
-          aria-label={`End the sessions of ${name}`}
+          aria-label={`End sessions: ${name}`}
           onClick={() => act(() => api.people.endSessions(id), `The sessions of ${name} have ended.`)}
         >
           End sessions

@@ -74,6 +74,18 @@ describe.skipIf(lacksBrowser())("who hears the page", () => {
     await expect.poll(() => page.title()).toBe("Sign in · Signalbox");
   });
 
+  it("says to a button for a person what is written on it", async () => {
+    const { page } = await world.show("");
+    const person = { id: "p1", email: null, role: "viewer", blocked: false, last_seen_at: "2026-11-30T12:00:00.000Z" };
+    await page.route("**/api/people", (route) => route.fulfill({ json: { people: [{ ...person, name: "Ada" }] } }));
+    await page.goto(`${world.server.url}/#/settings/people`);
+    await page.getByRole("row", { name: "Ada" }).waitFor();
+    const buttons = page.locator("tbody button");
+    await expect.poll(() => buttons.count()).toBe(2);
+    for (const button of await buttons.all())
+      expect(await button.getAttribute("aria-label")).toContain(await button.innerText());
+  });
+
   it("writes from right to left what is read so, but no code", async () => {
     const { page } = await world.show("jobs/new");
     const isToTheLeft = (label: string): Promise<boolean> =>
