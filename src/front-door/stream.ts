@@ -186,6 +186,10 @@ export const committed = (taken: Taken, begun: Promise<Beginning>, ifLost: LastW
   const { settings, job } = taken.asked;
   const body = writtenBody();
   const endComments = body.writeEvery(settings.keepAliveMs, KEEP_ALIVE);
+  const failed = (error: DoorError): string => {
+    const { api, model } = request.asking;
+    return errorEvent(api, error, { jobId: job.id, opening: "", last: "", model });
+  };
   const relay = async (): Promise<void> => {
     void body.write(KEEP_ALIVE).catch(() => undefined);
     const first = await begun.finally(endComments);
@@ -194,10 +198,12 @@ export const committed = (taken: Taken, begun: Promise<Beginning>, ifLost: LastW
     const { status } = first.job;
     const isWhole = status === "completed" && !isLost(first.job);
     const error = status === "completed" ? streamLost : first.job.error;
-    const nothing = { jobId: job.id, opening: "", last: "", model: request.asking.model };
-    const said = isWhole ? eventsOf(taken, first.job) : errorEvent(request.asking.api, doorErrorOf(error), nothing);
-    await endWith(body, said);
+    await endWith(body, isWhole ? eventsOf(taken, first.job) : failed(doorErrorOf(error)));
   };
-  c.executionCtx.waitUntil(relay().catch(() => breakOff(body, ifLost(""))));
+  const lastWords = (thrown: unknown): string => {
+    const error = keyError(thrown);
+    return error === null ? ifLost("") : failed(error);
+  };
+  c.executionCtx.waitUntil(relay().catch((thrown) => breakOff(body, lastWords(thrown))));
   return body.readable;
 };

@@ -68,6 +68,18 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     expect(await statusOf(world, other.job.id)).toMatchObject({ status: "cancelled" });
   });
 
+  it("when its key is revoked before the first word, whether a worker has its job or not", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });
+    const client = await world.withKey("client");
+    const worker = await fakeWorker(world, { concurrency: 1 });
+    const answers = [await post(client.key, CHAT, streaming({ model: "m1" }))];
+    await worker.nextJob();
+    answers.push(await post(client.key, CHAT, streaming({ model: "m1" })));
+    await world.delete(`/api/keys/${client.keyId}`);
+    for (const { whole } of answers) expect(await whole).toContain('"code":"invalid_api_key"');
+  });
+
   it("when its key is rotated, at once or at the end of the grace; what came with the new secret goes on", async () => {
     const world = await newWorld();
     const client = await world.withKey("client");
