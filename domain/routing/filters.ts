@@ -84,7 +84,7 @@ const FILTERS: readonly Filter[] = [
     whyNobody: (nobody) => {
       const { batchRules } = nobody.policy;
       const reason = batchRules === undefined ? null : leavesRoom(firstOf(nobody), batchRules);
-      return `worker "${firstOf(nobody).worker.instance}" ${reason ?? "leaves its place to other work"}`;
+      return `worker "${firstOf(nobody).worker.instance}": ${reason ?? "leaves its place to other work"}`;
     },
   },
   {

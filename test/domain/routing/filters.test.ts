@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { HALT_PAUSE } from "../../../domain/fleet/pause.ts";
+import type { BatchRules } from "../../../domain/routing/batch-room.ts";
 import { choose } from "../../../domain/routing/choice.ts";
 import { explain, whyWaiting } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
@@ -10,6 +11,16 @@ import { NOON } from "../job/sample-jobs.ts";
 
 const AGAIN = new Date(NOON + 60_000).toISOString();
 const CUT_LIST = Array.from({ length: 500 }, (_, at) => `model-${at}`);
+
+/** Rules of batches that refuse nothing but a worker's last place. */
+const batches = (given: Partial<BatchRules> = {}): BatchRules => ({
+  keepFree: 1,
+  quietUntil: () => null,
+  backsOffUntil: () => null,
+  holds: () => null,
+  ...given,
+});
+const HOLDING = { quietUntil: () => NOON + 1, backsOffUntil: () => NOON + 1, holds: () => "held" };
 
 describe("a worker is refused", () => {
   const NOW_ISO = new Date(NOON).toISOString();
@@ -163,6 +174,54 @@ describe("a worker is refused", () => {
       `provider openai backs off until ${NOW_ISO}`,
       `provider openai backs off until ${NOW_ISO}`,
     ],
+    [
+      "that reports that it is busy",
+      { busy: "own" },
+      {},
+      {},
+      "reports that it is busy",
+      'worker "w1" is busy, as reported',
+    ],
+    [
+      "that the coordinator calls itself, where the job is not to go there",
+      { isEdge: true },
+      { edge: false },
+      {},
+      "the job is not to go to a provider that the coordinator calls itself (edge: false)",
+      `worker "w1" is the coordinator's own, and the job is not to go to a provider that the coordinator calls itself (edge: false)`,
+    ],
+    [
+      "whose last place is not for batches",
+      { concurrency: 2, load: 1 },
+      { batch: "b1" },
+      { batchRules: batches() },
+      "keeps 1 of 2 places free for other work than batches",
+      'worker "w1": keeps 1 of 2 places free for other work than batches',
+    ],
+    [
+      "that does other work than batches",
+      {},
+      { batch: "b1" },
+      { batchRules: batches({ quietUntil: () => NOON + 1 }) },
+      "does other work, or did a moment ago: lines of batches wait until it is quiet",
+      'worker "w1": does other work, or did a moment ago: lines of batches wait until it is quiet',
+    ],
+    [
+      "whose provider has no room for batches",
+      {},
+      { batch: "b1" },
+      { batchRules: batches({ backsOffUntil: () => NOON }) },
+      `provider openai backs off until ${NOW_ISO}`,
+      `worker "w1": provider openai backs off until ${NOW_ISO}`,
+    ],
+    [
+      "like every other while the batch is held",
+      {},
+      { batch: "b1" },
+      { batchRules: batches({ holds: (batch) => `batch ${batch} is held` }) },
+      "batch b1 is held",
+      "batch b1 is held",
+    ],
   ])("%s, and a job that waits for it says so", (_, spec, asked, rules, reason, waiting) => {
     const fleet = fleetOf([spec]);
     expect(explain(fleet, request(asked), policy(rules)).workers).toMatchObject([
@@ -201,6 +260,9 @@ describe("a worker is refused", () => {
     ["whose runtime lacks another", { missingModels: [{ key: "small", untilAt: NOON + 1 }] }, { model: "large" }, {}],
     ["outside the chain, for a job that names its provider", {}, { provider: "openai" }, openaiOnly],
     ["with one place left", { concurrency: 3, load: 2 }, {}, {}],
+    ["with one place left beside that", { concurrency: 3, load: 1 }, { batch: "b1" }, { batchRules: batches() }],
+    ["with its only place free for a batch", {}, { batch: "b1" }, { batchRules: batches() }],
+    ["with its last place free for other work", { concurrency: 2, load: 1 }, {}, { batchRules: batches(HOLDING) }],
     ["that lists the model with its default tag", { models: ["llama3.2:latest"] }, { model: "llama3.2" }, {}],
     ["that lists the model without its default tag", { models: ["llama3.2"] }, { model: "llama3.2:latest" }, {}],
     ["that failed the job before, where there is no other", {}, { avoidedWorkers: ["w1"] }, {}],
