@@ -2,7 +2,14 @@
 
 import { describe, expect, test } from "vitest";
 import { choose } from "../../../domain/routing/choice.ts";
-import { explain, heldBack, isOnlyFull, whyNoCapacity, whyWaiting } from "../../../domain/routing/explanation.ts";
+import {
+  explain,
+  heldBack,
+  isElsewhere,
+  isOnlyFull,
+  whyNoCapacity,
+  whyWaiting,
+} from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
 import { fleetOf, policy, request, type Spec } from "../fleet/sample-fleet.ts";
 
@@ -47,12 +54,20 @@ describe("an explanation", () => {
   });
 
   test("of a job that may not run yet selects nobody, and says why to each", () => {
-    const { selected, eligibleCount, notes, workers } = heldBack(explain(fleetOf(given), asked, policy()), "too early");
-    expect([selected, eligibleCount, notes]).toEqual([null, 0, ["too early"]]);
-    for (const one of workers) {
-      expect(one).toMatchObject({ eligible: false, score: null, breakdown: {} });
-      expect(one.reasons.at(-1)).toBe("too early");
+    const free = explain(fleetOf(given), asked, policy(), ["swapped"]);
+    const { selected, eligibleCount, notes, workers } = heldBack(free, "too early");
+    expect([selected, eligibleCount, notes]).toEqual([null, 0, ["swapped", "too early"]]);
+    for (const [at, { eligible, score, breakdown, reasons }] of workers.entries()) {
+      expect([eligible, score, breakdown]).toEqual([false, null, {}]);
+      expect(reasons).toEqual([...(free.workers[at]?.reasons ?? []), "too early"]);
     }
+  });
+
+  test("names no more of those that may have the job, and of the others, than it is asked for", () => {
+    const fleet = fleetOf([...given, { instance: "e", tags: ["gpu"] }]);
+    const named = (limit: number) => explain(fleet, asked, policy(), [], { limit }).workers.map((one) => one.instance);
+    expect([named(1), named(2).length]).toEqual([["c", "d"], 4]);
+    expect(explain(fleet, asked, policy(), [], { limit: 1 })).toMatchObject({ eligibleCount: 2, totalCount: 5 });
   });
 });
 
@@ -80,6 +95,27 @@ describe("a job that nobody takes", () => {
     // A machine of another provider could take it.
     expect(wanted({})).toBe("all_full");
     expect(whyNoCapacity(fleetOf([{ load: 1 }]), request({ provider: "openai" }), policy())).toBe("all_full");
+  });
+
+  test.each<[string | null, Spec, Partial<RouteRequest>]>([
+    [null, {}, {}],
+    ["no_worker", {}, { tags: ["gpu"] }],
+    ["no_worker", { lastHeartbeatAt: 0 }, {}],
+    ["all_paused", { isHalted: true }, {}],
+    ["all_unavailable", { unavailable: "its runtime does not answer" }, {}],
+    ["all_full", { busy: "own" }, {}],
+  ])("says what would help, for a machine to be woken: %s", (reason, spec, asked) => {
+    expect(whyNoCapacity(fleetOf([spec]), request(asked), policy())).toBe(reason);
+  });
+
+  test("is for others where a worker that has not tried it could have it, free or not", () => {
+    const fleet = fleetOf([{ instance: "a" }, { instance: "b", load: 1 }, { instance: "c", tags: ["gpu"], load: 1 }]);
+    const others = (asked: Partial<RouteRequest>, ...tried: string[]) =>
+      isElsewhere(fleet, request(asked), policy(), tried);
+    expect([others({}, "a"), others({}, "a", "b", "c")]).toEqual([true, false]);
+    expect([others({ tags: ["gpu"] }, "a"), others({ tags: ["gpu"] }, "c")]).toEqual([true, false]);
+    // Who failed it before is asked again where nobody else is left.
+    expect(others({ avoidedWorkers: ["b", "c"] }, "a")).toBe(true);
   });
 });
 
