@@ -78,5 +78,5 @@ export const userOf = (keyId: string, user: string): string => `${keyId}/${user}
 /** `llama3.2:latest` is `llama3.2`, so a pattern may leave the tag out. */
 export const mayUseModel = (patterns: readonly string[], model: string): boolean => {
   const key = modelKeyOf(model);
-  return patterns.some((pattern) => fitsPattern(pattern, model) || (key !== model && fitsPattern(pattern, key)));
+  return patterns.some((pattern) => fitsPattern(pattern, model) || fitsPattern(pattern, key));
 };

@@ -21,9 +21,6 @@ export interface Bucket {
 
 const IN_FLIGHT_RETRY_SECONDS = 1;
 
-const burstOf = ({ burst, requestsPerSecond }: RequestLimits): number =>
-  burst ?? Math.max(1, Math.ceil(requestsPerSecond ?? 1));
-
 /** The bucket after one more request of a key that has `underWay` requests in progress, including this one. */
 export const takeRequest = (
   limits: RequestLimits,
@@ -31,11 +28,11 @@ export const takeRequest = (
   underWay: number,
   nowAt: number,
 ): Result<Bucket | null, RefusalOf<"rate_limited">> => {
-  const { requestsPerSecond, inFlight } = limits;
+  const { requestsPerSecond, burst, inFlight } = limits;
   if (inFlight !== null && underWay > inFlight)
     return err({ code: "rate_limited", retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS });
   if (requestsPerSecond === null) return ok(null);
-  const most = burstOf(limits);
+  const most = burst ?? Math.ceil(requestsPerSecond);
   // A bucket of the future is older than a clock that was set back.
   const isFull = bucket === undefined || bucket.at > nowAt;
   const filled = isFull ? most : bucket.tokens + ((nowAt - bucket.at) / 1000) * requestsPerSecond;

@@ -28,6 +28,7 @@ describe("tokens of a window", () => {
     ["what does not fit any more", 41, { count: 1, tokens: 60 }, false],
     ["one of any size, while nothing is used", 0, { count: 1, tokens: 1_000 }, true],
     ["several, only if they fit together", 0, { count: 2, tokens: 101 }, false],
+    ["several that just fit together", 0, { count: 2, tokens: 100 }, true],
   ])("let through %s", (_what, used, demand, expected) => {
     expect(fitsTokens(100, of(used), demand)).toBe(expected);
   });
@@ -68,6 +69,7 @@ describe("a key may use a model", () => {
     ["(a+)+", "aaaa", false],
     ["llama3.2", "llama3.2:latest", true],
     ["llama3.2", "llama3.2:1b", false],
+    ["gpt-5", "llama3.2:latest", false],
   ])("under %s: %s is %s", (pattern, model, may) => {
     expect(mayUseModel([pattern], model)).toBe(may);
   });

@@ -22,6 +22,7 @@ describe("requests a second", () => {
   it.each([
     ["no limit", limits({}), at(0, 1000), 1000],
     ["a burst is what a second allows", limits({ requestsPerSecond: 5 }), at(0, 9), 5],
+    ["a burst is whole requests, rounded up", limits({ requestsPerSecond: 1.5 }), at(0, 9), 2],
     ["less than one a second is one at a time", limits({ requestsPerSecond: 0.5 }), [0, 0, 1_000, 2_000, 2_000], 2],
     ["less than one a second is never two at once", limits({ requestsPerSecond: 0.1 }), at(0, 2), 1],
     ["a burst of its own", limits({ requestsPerSecond: 1, burst: 3 }), at(0, 9), 3],

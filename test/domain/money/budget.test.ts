@@ -40,8 +40,9 @@ describe("a budget", () => {
     expect(day && describeReached(day)).toBe(
       "the day's budget of $5.00 is reached ($5.00 spent); it resets at 2026-11-22T00:00:00.000Z",
     );
-    const month = reachedBudget(budget, { dayNanoUsd: 0, monthNanoUsd: 100 * USD }, nowAt, null);
+    const month = reachedBudget(budget, { dayNanoUsd: 0, monthNanoUsd: 100 * USD }, nowAt, "openai");
     expect(month?.resetsAt).toBe(Date.parse("2026-12-01T00:00:00Z"));
+    expect(month && describeReached(month)).toContain("the month's budget of $100.00 for openai is reached");
   });
 
   test.each([
