@@ -9,6 +9,7 @@ import {
   KILLSWITCH_OFF,
   type Killswitch,
   permit,
+  restored,
   stopsSchedules,
   type WriteKind,
 } from "../../domain/killswitch.ts";
@@ -121,6 +122,13 @@ describe("the killswitch", () => {
       pausedWorkers: 0,
     });
   });
+});
+
+test("an activation that is taken back leaves things as they were, and its number is not used again", () => {
+  const earlier = clear(at(1), true);
+  const back = restored(at(3, earlier, NOON + 60_000), earlier);
+  expect(back).toEqual({ ...earlier, haltActivation: 2 });
+  expect(at(4, back).haltActivation).toBe(3);
 });
 
 test("a request that it ends is told the reason, where there is one", () => {

@@ -6,6 +6,7 @@ import {
   afterAttempt,
   type Delivery,
   GIVEN_UP_AFTER_MS,
+  isWanted,
   redelivered,
   rotated,
   signingSecrets,
@@ -56,9 +57,12 @@ const HOUR = 60 * MINUTE;
 test("a webhook hears of its events only, of jobs only with all of its tags, and of nothing while it is disabled", () => {
   expect(wants(webhook, "job.failed", ["eu", "gpu"])).toBe(true);
   expect(wants(webhook, "job.failed", ["gpu"])).toBe(false);
+  expect(wants({ ...webhook, tags: ["eu", "cpu"] }, "job.failed", ["eu", "gpu"])).toBe(false);
   expect(wants(webhook, "job.completed", ["eu"])).toBe(false);
   expect(wants(webhook, "killswitch.activated", null)).toBe(true);
   expect(wants({ ...webhook, disabledAt: NOW }, "job.failed", ["eu"])).toBe(false);
+  const others = { ...webhook, events: ["job.completed"] } as const;
+  expect([isWanted([others, webhook], "job.failed"), isWanted([others], "job.failed")]).toEqual([true, false]);
 });
 
 test.each([200, 201, 204, 299])("%i is delivered, and the endpoint is well again", (status) => {
@@ -69,9 +73,10 @@ test.each([200, 201, 204, 299])("%i is delivered, and the endpoint is well again
 });
 
 describe("what is not delivered", () => {
-  test.each([null, 301, 400, 404, 429, 500, 503])("is tried again after %s", (status) => {
+  test.each([null, 199, 300, 301, 400, 404, 429, 500, 503])("is tried again after %s", (status) => {
     const after = afterAttempt(webhook, delivery, answered(status), NOW, 0);
-    expect(after.delivery).toMatchObject({ status: "pending", attempts: 1, nextAttemptAt: NOW + 5 * SECOND });
+    const told = { responseStatus: status, error: "no" };
+    expect(after.delivery).toMatchObject({ status: "pending", attempts: 1, nextAttemptAt: NOW + 5 * SECOND, ...told });
     expect(after.webhook.failingSinceAt).toBe(NOW);
   });
 
