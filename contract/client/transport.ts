@@ -120,10 +120,11 @@ const wasNothingDone = ({ status, code }: ApiProblem): boolean => status === 429
 /** A stream is read once. */
 const isStream = (body: unknown): boolean => body instanceof RawBody && body.content instanceof ReadableStream;
 
-const mayRepeat = ({ repeats, method, body }: Call, problem: ApiProblem): boolean =>
-  isPassing(problem) &&
-  !isStream(body) &&
-  (wasNothingDone(problem) || repeats !== undefined || SAFE_METHODS.has(method));
+/** Takes effect once, however often it arrives. */
+const isHarmless = ({ repeats, method }: Call): boolean => repeats !== undefined || SAFE_METHODS.has(method);
+
+const mayRepeat = (call: Call, problem: ApiProblem): boolean =>
+  isPassing(problem) && !isStream(call.body) && (wasNothingDone(problem) || isHarmless(call));
 
 const pauseMs = (problem: ApiProblem, attempt: number): number =>
   Math.max(
@@ -168,24 +169,31 @@ const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string |
 /** What OpenSSL says of it; a proxy may give one, too. */
 const PLAIN_ANSWER = /wrong version number|packet length too long/;
 
-export const unreachable = (url: string, error: unknown): ApiProblem => {
+/** It did not leave, as Node says it. A browser does not say. */
+const NOT_SENT = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/;
+const MAY_BE_DONE = "It may have been done all the same: look before you try again.";
+
+export const unreachable = (url: string, error: unknown, call?: Call): ApiProblem => {
   const said = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
   const isPlain = url.startsWith("https:") && PLAIN_ANSWER.test(said);
   const cause = isPlain ? "it does not speak https: write http://" : said;
   const where = url === "" ? "" : ` at ${url}`;
+  const isSure = call === undefined || isHarmless(call) || isPlain || NOT_SENT.test(said);
   return new ApiProblem(
     {
       status: 0,
       code: "unreachable",
       title: "Signalbox cannot be reached",
-      detail: `No answer from Signalbox${where} (${cause}). Check that it runs and try again.`,
+      detail: `No answer from Signalbox${where} (${cause}). ${isSure ? "Check that it runs and try again." : MAY_BE_DONE}`,
     },
     { cause: error },
   );
 };
 
-const tooSlow = (afterMs: number): ApiProblem =>
-  new ApiProblem({ status: 0, code: "timeout", title: "No answer in time", detail: `No answer within ${afterMs} ms.` });
+const tooSlow = (afterMs: number, call: Call): ApiProblem => {
+  const detail = `No answer within ${afterMs / 1000} s.${isHarmless(call) ? "" : ` ${MAY_BE_DONE}`}`;
+  return new ApiProblem({ status: 0, code: "timeout", title: "No answer in time", detail });
+};
 
 const redirected = ({ status, headers }: WholeAnswer): ApiProblem => {
   const detail = `The address redirects to ${headers.get("location") ?? "another address"}: use that address.`;
@@ -317,19 +325,19 @@ export class Transport {
     } catch (error) {
       if (error instanceof ApiProblem) throw error;
       signal?.throwIfAborted();
-      throw deadline.signal.aborted ? tooSlow(timeoutMs) : unreachable(this.#base, error);
+      throw deadline.signal.aborted ? tooSlow(timeoutMs, call) : unreachable(this.#base, error, call);
     } finally {
       if (timer !== null) clearTimeout(timer);
     }
   }
 
   /** The whole body; a body that ends too early counts as no answer. */
-  async #read(response: WholeAnswer, { options: { signal } = {} }: Call): Promise<string> {
+  async #read(response: WholeAnswer, call: Call): Promise<string> {
     try {
       return await response.text();
     } catch (error) {
-      signal?.throwIfAborted();
-      throw unreachable(this.#base, error);
+      call.options?.signal?.throwIfAborted();
+      throw unreachable(this.#base, error, call);
     }
   }
 }

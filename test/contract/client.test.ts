@@ -151,6 +151,17 @@ describe("what fails in passing", () => {
     expect(seen).toHaveLength(2);
   });
 
+  it("says of a lost answer that it may have been done, unless that is known or it can be sent again", async () => {
+    const says = async (answer: Answer, ask: (client: Client) => Promise<unknown>): Promise<string> =>
+      (await refusal(ask(clientOf([answer], { retries: 0 }).client))).message;
+    const create = (client: Client) => client.keys.create({ name: "k", role: "worker" });
+    const refused = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:8787") });
+    expect(await says(breaksOff, create)).toContain("It may have been done all the same: look before you try again.");
+    expect(await says(() => Promise.reject(refused), create)).toContain("Check that it runs and try again.");
+    expect(await says(breaksOff, ({ jobs }) => jobs.create({ prompt: "hi" }))).toContain("try again.");
+    expect(await says(breaksOff, ({ jobs }) => jobs.create({ prompt: "hi" }))).not.toContain("may have been done");
+  });
+
   it("is an answer that broke off, too", async () => {
     const cut = new ReadableStream({ start: (body) => body.error(new TypeError("terminated")) });
     const halfAnswer: Answer = () => new Response(cut, { headers: { "content-type": "application/json" } });
@@ -256,7 +267,9 @@ describe("an answer that is no success", () => {
         ),
       ]);
     const client = createClient({ url: "http://box", fetch: hanging as typeof fetch, retries: 0, timeoutMs: 30 });
-    expect(await refusal(client.jobs.get("j1"))).toMatchObject({ code: "timeout" });
+    const late = { code: "timeout", message: "No answer within 0.03 s." };
+    expect(await refusal(client.jobs.get("j1"))).toMatchObject(late);
+    expect((await refusal(client.keys.rotate("k1"))).message).toContain("It may have been done all the same");
   });
 });
 
