@@ -5,8 +5,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { detoursIn } from "../../self-host/config/networks.ts";
+import { openWayOut } from "../../self-host/way-out/open-way-out.ts";
 import { serveWayOut } from "../../self-host/way-out/way-out.ts";
 import { proxiesIn } from "../../worker/proxies.ts";
 import { killChild } from "../support/child-processes.ts";
@@ -141,3 +142,14 @@ it.each(["node", "workerd"])(
   },
   60_000,
 );
+
+it("is said to be unused where there are no sockets for it, as on Windows", async () => {
+  const warned = vi.spyOn(console, "warn").mockImplementation(() => {});
+  const proxies = proxiesIn({ HTTPS_PROXY: "http://proxy.test:3128" });
+  expect((await openWayOut(proxies, null)).detours).toBeNull();
+  expect(warned.mock.calls.join()).toContain("way_out.unused");
+  warned.mockClear();
+  expect((await openWayOut(null, null)).detours).toBeNull();
+  expect(warned).not.toHaveBeenCalled();
+  warned.mockRestore();
+});
