@@ -33,7 +33,7 @@ export const CANCEL_GRACE_MS = MINUTE_MS;
 export const MAX_OPEN_BATCHES = 100;
 /** Of a tenant, those included that have ended and are not forgotten yet. */
 export const MAX_BATCHES = 10_000;
-const WINDOW_LIMITS_MS = { shortest: HOUR_MS, longest: 7 * DAY_MS };
+const LONGEST_WINDOW_MS = 7 * DAY_MS;
 export const OUTPUT_LIFE_MS = { shortest: HOUR_MS, usual: 30 * DAY_MS, longest: 30 * DAY_MS };
 /** Different models in one batch: each has a window of its own. */
 export const MAX_BATCH_MODELS = 32;
@@ -151,7 +151,7 @@ export const windowOf = (text: string): number | null => {
   const [, count, unit] = WINDOW.exec(text) ?? [];
   if (count === undefined) return null;
   const ms = Number(count) * (unit === "h" ? HOUR_MS : DAY_MS);
-  return ms >= WINDOW_LIMITS_MS.shortest && ms <= WINDOW_LIMITS_MS.longest ? ms : null;
+  return ms <= LONGEST_WINDOW_MS ? ms : null;
 };
 
 export const isEnded = ({ endedAt }: Pick<BatchRecord, "endedAt">): boolean => endedAt !== null;
