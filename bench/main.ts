@@ -1,6 +1,6 @@
 // `npm run bench`: how fast Signalbox is, relative to a minimal object in the same run on the same machine. Prints a
 // table and one JSON line. Times are never asserted: machines differ, ratios differ less. Usage: npm run bench [--
-// --quick | --full] [--warm <seconds>] [--only <part,…>] [--only soak --soak-minutes <minutes>] [--only hostile --heap
+// --quick | --full] [--warm <seconds>] [--fsync-ms <ms>] [--only <part,…>] [--only soak --soak-minutes <minutes>] [--only hostile --heap
 // <MiB> --attack <words of its name>] [--only dashboard --kept <folder>]
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,6 +20,7 @@ import { startFloor } from "./floor/start.ts";
 import { openFloor } from "./floor/workplace.ts";
 import { warm } from "./jobs.ts";
 import type { Pace } from "./load.ts";
+import { fsyncMicroseconds, slowDisk } from "./measure/disk.ts";
 import { batches } from "./parts/batches.ts";
 import { choosing } from "./parts/choosing.ts";
 import { depth } from "./parts/depth.ts";
@@ -128,6 +129,7 @@ function readFlags() {
       full: { type: "boolean", default: false },
       only: { type: "string", default: "" },
       warm: { type: "string", default: WARM_SECONDS },
+      "fsync-ms": { type: "string", default: "0" },
       heap: { type: "string" },
       attack: { type: "string", default: "" },
       kept: { type: "string" },
@@ -139,6 +141,7 @@ function readFlags() {
   const unknown = only.find((name) => all[name] === undefined);
   if (unknown !== undefined) throw new Error(`no part "${unknown}": choose from ${Object.keys(all).join(", ")}`);
   if (!(Number(values.warm) >= 0)) throw new Error("--warm takes a number of seconds");
+  if (!(Number(values["fsync-ms"]) >= 0)) throw new Error("--fsync-ms takes a number of milliseconds");
   if (!(Number(values["soak-minutes"]) > 0)) throw new Error("--soak-minutes takes a number of minutes");
   const names = only.length > 0 ? only : Object.keys(PARTS);
   const parts = Object.entries(all).filter(([name]) => names.includes(name));
@@ -146,6 +149,7 @@ function readFlags() {
     scale: values.quick ? "quick" : values.full ? "full" : "usual",
     parts,
     warmMs: Number(values.warm) * 1000,
+    fsyncMs: Number(values["fsync-ms"]),
     soakMinutes: Number(values["soak-minutes"]),
     hostileArgs: values.heap === undefined ? [] : ["--heap", values.heap],
     attack: values.attack,
@@ -164,10 +168,12 @@ async function attempt(name: string, part: Measurement, bench: Bench): Promise<v
 }
 
 async function main(): Promise<void> {
-  const { scale, parts, warmMs, soakMinutes, hostileArgs, attack, keptIn } = readFlags();
+  const { scale, parts, warmMs, fsyncMs, soakMinutes, hostileArgs, attack, keptIn } = readFlags();
   const folder = mkdtempSync(path.join(tmpdir(), "signalbox-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
+  slowDisk(fsyncMs);
+  const fsyncMicros = Math.round(fsyncMicroseconds(folder)) + fsyncMs * 1_000;
   const floor = await startFloor(path.join(folder, "floor"));
   const signalbox = await startSignalbox(path.join(keptIn ?? folder, "signalbox"));
   const bench: Bench = {
@@ -196,7 +202,8 @@ async function main(): Promise<void> {
     await Promise.all([floor.stop(), signalbox.stop()]);
   }
   console.log(table(bench.figures));
-  const machine = { scale, node: process.version, cpu: cpus()[0]?.model ?? "", cores: cpus().length };
+  console.log(`An fsync of 4 KiB took ${fsyncMicros} µs before the run.`);
+  const machine = { scale, node: process.version, cpu: cpus()[0]?.model ?? "", cores: cpus().length, fsyncMicros };
   console.log(jsonLine(machine, bench.figures));
   // Sockets of a failed part may still be open.
   process.exit();

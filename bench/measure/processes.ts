@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { onDisk } from "./disk.ts";
 import { type Usage, usageOf } from "./usage.ts";
 
 export const WORKERD: string = createRequire(import.meta.url)("workerd").default;
@@ -73,7 +74,7 @@ export const startProcess = async ({ port, ...command }: Start): Promise<Served>
 /** Starts a process and waits until it is ready; its output is only shown if it fails. */
 export const runProcess = async ({ command, args, isReady, account, signals = SIGNALS, ...where }: Run) => {
   const startedAt = performance.now();
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], ...account, ...where });
+  const child = spawn(...onDisk(command, args), { stdio: ["ignore", "pipe", "pipe"], ...account, ...where });
   children.set(child, signals.kill);
   let output = "";
   const keep = (chunk: Buffer) => {

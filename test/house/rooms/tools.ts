@@ -183,5 +183,9 @@ export const TOOLS_ROOMS: readonly Room[] = [
     ],
     packages: ["node:", "playwright-core", "ws"],
   },
-  { places: ["bench/main.ts"], may: ["bench", "bench/floor", "bench/parts", "bench/extra-parts"], packages: ["node:"] },
+  {
+    places: ["bench/main.ts"],
+    may: ["bench", "bench/measure", "bench/floor", "bench/parts", "bench/extra-parts"],
+    packages: ["node:"],
+  },
 ];
