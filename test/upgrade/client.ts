@@ -8,6 +8,8 @@ export interface Client {
   /** The body of an answer that must be a success. */
   readonly get: (route: string) => Promise<Body>;
   readonly post: (route: string, body?: unknown) => Promise<Body>;
+  /** For what is no JSON. */
+  readonly send: (method: string, route: string, bytes?: Uint8Array) => Promise<Response>;
 }
 
 export const clientOf = (url: string, key: string): Client => {
@@ -17,5 +19,7 @@ export const clientOf = (url: string, key: string): Client => {
     call: (method, route, body, headers = {}) => send(at, method, route, body, { headers }),
     get: (route) => succeed(at, "GET", route),
     post: (route, body = {}) => succeed(at, "POST", route, body),
+    send: (method, route, bytes) =>
+      fetch(url + route, { method, headers: { authorization: `Bearer ${key}` }, body: bytes ?? null }),
   };
 };

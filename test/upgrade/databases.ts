@@ -46,7 +46,7 @@ export const use = <T>(file: string, work: (db: DatabaseSync) => T): T => {
 };
 
 /** Ten years, the most that the config takes. A fixture is soon older than the week of the default. */
-const FOR_EVER_SECONDS = 3650 * 86_400;
+export const FOR_EVER_SECONDS = 3650 * 86_400;
 
 /** Lets no tenant forget its workers. */
 export const keepWorkers = (dataDir: string): void => {
@@ -59,3 +59,22 @@ export const keepWorkers = (dataDir: string): void => {
       db.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES ('config', ?)").run(value);
     });
 };
+
+/** By when a row goes, in the tables of a tenant's object and in those of the objects with its files. */
+const ENDS = { files: "expires_at", responses: "expires_at", shelved: "expires_at", batches: "ended_at" };
+const RECORDS_WITH_ENDS = ["files", "batches", "responses"];
+
+/** Lets no file, batch or stored response end by itself, however long after its recording the folder is read. */
+export const postponeEnds = (dataDir: string, until: number): void => {
+  for (const file of filesBelow(path.join(dataDir, "state", "objects"))) {
+    for (const [table, column] of Object.entries(ENDS))
+      if (hasColumn(file, table, column))
+        use(file, (db) => db.prepare(`UPDATE ${table} SET ${column} = ? WHERE ${column} IS NOT NULL`).run(until));
+    for (const table of RECORDS_WITH_ENDS)
+      if (hasColumn(file, table, "record"))
+        use(file, (db) => db.prepare(`UPDATE ${table} SET record = json_replace(record, '$.expiresAt', ?)`).run(until));
+  }
+};
+
+const hasColumn = (file: string, table: string, column: string): boolean =>
+  use(file, (db) => db.prepare("SELECT 1 FROM pragma_table_info(?) WHERE name = ?").get(table, column) !== undefined);

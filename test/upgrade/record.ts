@@ -3,11 +3,13 @@
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { VERSION } from "../../contract/words/version.ts";
 import { startSelfHosted } from "../support/self-hosted.ts";
 import { type Client, clientOf } from "./client.ts";
-import { tenantFiles, use } from "./databases.ts";
+import { postponeEnds, tenantFiles, use } from "./databases.ts";
 import { type Expectations, FIXTURE_ENVIRONMENT, type Read, type Spent } from "./fixture.ts";
+import { makeLater } from "./later-tenant.ts";
 import {
   makeHalted,
   makeLapsing,
@@ -16,7 +18,7 @@ import {
   prepareUndrained,
   readScheduled,
 } from "./other-tenants.ts";
-import { makeSteady } from "./steady-tenant.ts";
+import { DISTANT, makeSteady } from "./steady-tenant.ts";
 
 /** Files as a first start would have created them, so that the fixture needs no environment. */
 const SECRETS = {
@@ -27,12 +29,26 @@ const NOTE =
   "Keys of throw-away tenants, made with a root key and a signing secret that say so: none of them is secret.";
 
 /** Fields that change with time, left out of the expectations. */
-const PASSING = new Set(["last_used_at", "last_heartbeat", "connected", "waiting_reason", "last_run_at", "next_runs"]);
+const PASSING = new Set([
+  "last_used_at",
+  "last_heartbeat",
+  "connected",
+  "current_load",
+  "results_url",
+  "expires_at",
+  "waiting_reason",
+  "last_run_at",
+  "next_runs",
+]);
 /** These also change, unless they are null: a paused schedule has no next run. */
 const PASSING_UNLESS_NULL = new Set(["next_run_at"]);
+/** These of a worker: it falls silent, has hours, and is judged by its newest jobs. */
+const PASSING_OF_WORKERS = new Set(["status", "unavailable", "failure_rate"]);
 
 const isLasting = (name: string, value: unknown, isWorker: boolean): boolean =>
-  !PASSING.has(name) && !(PASSING_UNLESS_NULL.has(name) && value !== null) && !(isWorker && name === "status");
+  !PASSING.has(name) &&
+  !(PASSING_UNLESS_NULL.has(name) && value !== null) &&
+  !(isWorker && PASSING_OF_WORKERS.has(name));
 
 const lasting = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(lasting);
@@ -48,17 +64,19 @@ const recordReads = async (reads: readonly { client: Client; path: string }[]): 
   return recorded;
 };
 
+/** A job that is open for a minute leaves the journal for tables: the fixture has jobs in both. */
+const UNTIL_IN_TABLES_MS = 90_000;
 const NANO = 1e9;
 
 interface Priced {
   readonly provider: string;
-  readonly models: readonly { readonly model: string; readonly usd: number; readonly jobs: number }[];
+  readonly models: readonly { readonly model: string | null; readonly usd: number; readonly jobs: number }[];
 }
 
 const spentBy = async (admin: Client): Promise<Spent[]> => {
   const { providers } = await admin.get("/api/cost/providers?period=month");
   return (providers as Priced[]).flatMap(({ provider, models }) =>
-    models.map(({ model, usd, jobs }) => ({ provider, model, nano_usd: Math.round(usd * NANO), jobs })),
+    models.map(({ model, usd, jobs }) => ({ provider, model: model ?? "", nano_usd: Math.round(usd * NANO), jobs })),
   );
 };
 
@@ -85,18 +103,22 @@ export const record = async (dataDir: string): Promise<Expectations> => {
     await makeScheduled(ticking);
     const lapsed = await tenant("lapsing");
     const { steady, ended, reads } = await makeSteady(server.url, await tenant("steady"));
+    await pause(UNTIL_IN_TABLES_MS);
     const halted = await makeHalted(await tenant("halted"));
+    const { later, reads: laterReads } = await makeLater(await tenant("later"), (key) => clientOf(server.url, key));
     const known = await recordReads([
       ...reads,
+      ...laterReads,
       { client: root, path: "/admin/tenants" },
       ...haltedReads(server.url, halted),
     ]);
     const spent = await spentBy(clientOf(server.url, steady.admin_key));
-    const scheduled = await readScheduled(ticking);
     const lapsing = await makeLapsing(lapsed);
+    const scheduled = await readScheduled(ticking);
     const job = await makeUndrained(last);
     await server.kill();
     if (!isUndrained(dataDir, "undrained")) throw new Error("history was faster than the kill: record again");
+    postponeEnds(dataDir, Date.parse(DISTANT));
     return {
       note: NOTE,
       version: VERSION,
@@ -107,6 +129,7 @@ export const record = async (dataDir: string): Promise<Expectations> => {
       lapsing,
       halted,
       scheduled,
+      later,
       undrained: { tenant: "undrained", key: last.key, job },
     };
   } finally {
@@ -116,7 +139,6 @@ export const record = async (dataDir: string): Promise<Expectations> => {
 
 const haltedReads = (url: string, { key, waiting, worker, paused_by_hand }: Expectations["halted"]) => {
   const paths = [
-    "/killswitch",
     ...waiting.map((id) => `/api/jobs/${id}`),
     ...[worker, paused_by_hand].map((instance) => `/api/workers/${instance}`),
   ];

@@ -4,11 +4,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Client, clientOf } from "./client.ts";
+import { FOR_EVER_SECONDS } from "./databases.ts";
 import type { Expectations } from "./fixture.ts";
 
-const DISTANT = "2099-01-01T00:00:00.000Z";
+export const DISTANT = "2099-01-01T00:00:00.000Z";
 
 const CONFIG = {
+  presence: { forget_after_seconds: FOR_EVER_SECONDS },
   jobs: { timeout_seconds: null, reap_stale_after_seconds: null, max_attempts: 7 },
   routing: { strategy: "fallback", chain: ["main", "priced"], weights: { cost: 3 } },
   providers: {
