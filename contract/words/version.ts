@@ -1,5 +1,5 @@
 // The release, as `GET /health` returns it; a test compares it with package.json.
-export const VERSION = "0.1.0";
+export const VERSION = "0.2.0";
 
 /** Where a coordinator has its package. npx caches it by its address, which a version makes new. */
 export const packageAt = (url: string, version?: string): string =>
