@@ -1,7 +1,7 @@
 // `npm run bench`: how fast Signalbox is, relative to a minimal object in the same run on the same machine. Prints a
 // table and one JSON line. Times are never asserted: machines differ, ratios differ less. Usage: npm run bench [--
-// --quick | --full] [--warm <seconds>] [--fsync-ms <ms>] [--only <part,…>] [--only soak --soak-minutes <minutes>] [--only hostile --heap
-// <MiB> --attack <words of its name>] [--only dashboard --kept <folder>]
+// --quick | --full] [--warm <seconds>] [--fsync-ms <ms>] [--only <part,…>] [--only soak --soak-minutes <minutes>]
+// [--only hostile --heap <MiB> --attack <words of its name>] [--only dashboard --kept <folder>]
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";

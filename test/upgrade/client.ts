@@ -12,6 +12,11 @@ export interface Client {
   readonly send: (method: string, route: string, bytes?: Uint8Array) => Promise<Response>;
 }
 
+export const configure = async (admin: Client, config: object): Promise<void> => {
+  const answer = await admin.call("PUT", "/config", config);
+  if (answer.status !== 200) throw new Error(`the config was refused: ${JSON.stringify(answer.body)}`);
+};
+
 export const clientOf = (url: string, key: string): Client => {
   const at = { url, key };
   return {

@@ -77,13 +77,11 @@ export interface Expectations {
   /** What came after 0.1.0, some of it under way; its held jobs are what their worker knows of them. */
   readonly later?: {
     readonly key: string;
-    readonly client_key: string;
     readonly files: readonly { readonly id: string; readonly sha256: string }[];
     readonly batch: {
       readonly id: string;
       /** Names of its lines. */
       readonly lines: readonly string[];
-      readonly done: readonly string[];
       readonly failed: readonly string[];
       readonly held: unknown;
     };

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Client } from "./client.ts";
+import { type Client, configure } from "./client.ts";
 import { FOR_EVER_SECONDS } from "./databases.ts";
 import type { Expectations } from "./fixture.ts";
 
@@ -57,9 +57,8 @@ const answerTo = ({ api, id }: Taken): object => {
     return { id, object: "response", created_at: 1, status: "completed", model: MODEL, output };
   }
   if (api === "messages") {
-    const usage = { input_tokens: 10, output_tokens: 5 };
     const content = [{ type: "text", text }];
-    return { id, type: "message", role: "assistant", model: MODEL, content, stop_reason: "end_turn", usage };
+    return { id, type: "message", role: "assistant", model: MODEL, content, stop_reason: "end_turn", usage: USAGE };
   }
   const choices = [{ index: 0, message: { role: "assistant", content: text }, finish_reason: "stop" }];
   return { id, object: "chat.completion", created: 1, model: MODEL, choices };
@@ -122,18 +121,16 @@ const askInBackground = async (client: Client, more: object = {}): Promise<strin
   (await client.post("/v1/responses", { model: MODEL, input: "say hello", background: true, ...more })).id;
 
 /** A request of a client with limits, by an alias, whose answer it waits for. */
-const spend = async (admin: Client, clientOf: (key: string) => Client): Promise<string> => {
+const spend = async (admin: Client, clientOf: (key: string) => Client): Promise<void> => {
   const limits = { day_usd: 5, requests_per_minute: 1_000, models: ["house"] };
   const { key } = await admin.post("/api/keys", { name: "an app", role: "client", limits });
   const answer = clientOf(key).post("/v1/chat/completions", { ...chat("hello"), model: "house" });
   await complete(admin, await take(admin));
   await answer;
-  return key;
 };
 
 export const makeLater = async (admin: Client, clientOf: (key: string) => Client) => {
-  const config = await admin.call("PUT", "/config", CONFIG);
-  if (config.status !== 200) throw new Error(`the config was refused: ${JSON.stringify(config.body)}`);
+  await configure(admin, CONFIG);
   await admin.post("/presence", WORKER);
   await admin.post("/presence", NIGHT_WORKER);
   const hours = { hours: "Mon-Fri 19:00-07:00", timezone: "Europe/Berlin" };
@@ -150,7 +147,7 @@ export const makeLater = async (admin: Client, clientOf: (key: string) => Client
   const [short = { id: "" }] = files;
   const { id: withFile } = await admin.post("/api/jobs", { prompt: "read it", provider: "nobody", files: [short.id] });
 
-  const client = await spend(admin, clientOf);
+  await spend(admin, clientOf);
   const first = await askInBackground(admin);
   await complete(admin, await take(admin));
   const messages = { custom_id: "a", params: { ...chat("hello"), max_tokens: 10 } };
@@ -186,9 +183,8 @@ export const makeLater = async (admin: Client, clientOf: (key: string) => Client
   ];
   const later: Later = {
     key: admin.key,
-    client_key: client,
     files: [...files, output],
-    batch: { id: batch, done: [done.custom_id ?? ""], failed: [failed.custom_id ?? ""], lines, held },
+    batch: { id: batch, failed: [failed.custom_id ?? ""], lines, held },
     response: { id: second, follows: first, held: answering },
     task: task.id,
   };

@@ -1,18 +1,13 @@
 // The tenants in which something is about to happen when the server is killed: leases that lapse, a killswitch that
 // holds, schedules that fall due, changes that history does not have.
 
-import type { Client } from "./client.ts";
+import { type Client, configure } from "./client.ts";
 import type { Expectations } from "./fixture.ts";
 import { lease } from "./steady-tenant.ts";
 
 /** Longer than the recording continues after the leases are taken, so that they are live when the server is killed. */
 const LAPSE_SECONDS = 10;
 const TICK_MS = 3_000;
-
-const configure = async (admin: Client, config: object): Promise<void> => {
-  const answer = await admin.call("PUT", "/config", config);
-  if (answer.status !== 200) throw new Error(`the config was refused: ${JSON.stringify(answer.body)}`);
-};
 
 const report = (admin: Client, instance: string) =>
   admin.post("/presence", { instance, provider: "p", status: "online", tags: "", concurrency: 5 });

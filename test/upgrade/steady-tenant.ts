@@ -3,7 +3,7 @@
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Client, clientOf } from "./client.ts";
+import { type Client, clientOf, configure } from "./client.ts";
 import { FOR_EVER_SECONDS } from "./databases.ts";
 import type { Expectations } from "./fixture.ts";
 
@@ -135,8 +135,7 @@ const WORKERS = [
 const HOLDER = { instance: "holder-1", provider: "holder", tags: "a,b", models: ["one", "two"] };
 
 export const makeSteady = async (url: string, admin: Client) => {
-  const config = await admin.call("PUT", "/config", CONFIG);
-  if (config.status !== 200) throw new Error(`the config was refused: ${JSON.stringify(config.body)}`);
+  await configure(admin, CONFIG);
   const keys = await makeKeys(admin);
   for (const worker of WORKERS) await admin.post("/presence", { status: "online", ...worker });
   const holder = clientOf(url, keys.worker.key);

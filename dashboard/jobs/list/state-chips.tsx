@@ -21,8 +21,8 @@ interface ChipsProps {
 
 /**
  * How many jobs of each status match the rest of the filter. Without a filter the socket tells it. With one it is read
- * from time to time, and each minute for a range such as "last hour", which jobs leave
- * by time alone. A status that no job has is not asked for.
+ * from time to time, and each minute for a range such as "last hour", which jobs leave by time alone. A status that no
+ * job has is not asked for.
  */
 const useStateCounts = ({ filter, range, isArchived }: ChipsProps): Record<string, string> => {
   const { status: _status, ...rest } = filter;
