@@ -75,8 +75,10 @@ export const settleTokens = (
 export const waitingOf = (keyId: string): string => `${keyId} waiting`;
 export const userOf = (keyId: string, user: string): string => `${keyId}/${user}`;
 
-/** `llama3.2:latest` is `llama3.2`, so a pattern may leave the tag out. */
+/** `llama3.2:latest` is `llama3.2`: a pattern may leave the tag out, and so may who asks for a model. */
 export const mayUseModel = (patterns: readonly string[], model: string): boolean => {
   const key = modelKeyOf(model);
-  return patterns.some((pattern) => fitsPattern(pattern, model) || fitsPattern(pattern, key));
+  const isMeant = (pattern: string): boolean =>
+    modelKeyOf(pattern) === key || fitsPattern(pattern, model) || fitsPattern(pattern, key);
+  return patterns.some(isMeant);
 };

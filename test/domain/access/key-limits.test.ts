@@ -69,6 +69,9 @@ describe("a key may use a model", () => {
     ["(a+)+", "aaaa", false],
     ["llama3.2", "llama3.2:latest", true],
     ["llama3.2", "llama3.2:1b", false],
+    ["llama3.2:latest", "llama3.2", true],
+    ["llama3.2:latest", "llama3.2:1b", false],
+    ["*:latest", "llama3.2:1b", false],
     ["gpt-5", "llama3.2:latest", false],
   ])("under %s: %s is %s", (pattern, model, may) => {
     expect(mayUseModel([pattern], model)).toBe(may);
