@@ -118,6 +118,24 @@ describe.skipIf(lacksBrowser())("who prints the page, or sees little", () => {
     expect(await styleOf(page, ".page .dim", "color")).toBe(await styleOf(page, "html", "color"));
   });
 
+  it("gets all text larger where the browser is told to, and nothing beside the page", async () => {
+    const { page } = await world.open("jobs/new");
+    for (const at of ["", "jobs/new", "fleet", "models", "cost", "settings"]) {
+      await page.goto(`${world.server.url}/#/${at}`);
+      await page.locator(".page h1").waitFor();
+      const sizes = (ofRoot: string): Promise<number[]> =>
+        page.evaluate((size) => {
+          document.documentElement.style.fontSize = size;
+          const parts = [...document.querySelectorAll("body *")].filter(({ textContent }) => textContent !== "");
+          return [...new Set(parts.map((part) => Number.parseFloat(getComputedStyle(part).fontSize)))];
+        }, ofRoot);
+      const usual = await sizes("16px");
+      const larger = await sizes("24px");
+      expect(larger, at).toEqual(usual.map((size) => size * 1.5));
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), at).toBe(0);
+    }
+  });
+
   it("gets dark ink on paper, the colours of the legend, and no buttons", async () => {
     const { page } = await world.open("", { colorScheme: "dark" });
     await page.locator(".plot-legend .swatch").first().waitFor();
