@@ -35,7 +35,10 @@ export class HeldJobs {
   >;
   /** The last finished lease of each job, so that a stale answer naming it starts nothing. */
   readonly #settledLeases = new Map<string, number>();
-  /** Stands before the oldest of them: a new iterator would pass all entries that were deleted since the map last grew. */
+  /**
+   * Stands before the oldest of them: a new iterator would pass all entries that were deleted since the map last grew.
+   * Each that comes moves it on, so that it keeps none alive.
+   */
   readonly #oldestSettled = this.#settledLeases.keys();
 
   get size(): number {

@@ -9,7 +9,7 @@ import { MAX_LATE_COSTS } from "./late-costs.ts";
 export const GROWTH: readonly GrowthRow[] = [
   {
     what: "conversations whose last worker is known",
-    holds: ["memory.affinity", "durable-objects/turn/affinity.ts#sessions"],
+    holds: ["memory.affinity"],
     grownBy: "key",
     countedBy: "durable-objects/turn/affinity.ts",
     bound: MAX_CONVERSATIONS,

@@ -1,5 +1,8 @@
 // Bounds of what a tenant's object keeps in memory alone.
 
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import {
   MAX_CHARS_UNDER_WAY,
@@ -68,6 +71,28 @@ describe("recent records", () => {
     recent.clear();
     for (let at = 1; at <= 100; at += 1) recent.keep(String(at), at);
     expect([...recent.values()]).toEqual([98, 99, 100]);
+  });
+});
+
+describe("what has left", () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage: () => void = runInNewContext("gc");
+  const aliveOf = async (left: readonly WeakRef<object>[]): Promise<number> => {
+    await setImmediate();
+    collectGarbage();
+    return left.filter((one) => one.deref() !== undefined).length;
+  };
+  const LEFT = 5_000;
+
+  it("is not kept by recent records, also if they are never as many as may be", async () => {
+    const recent = new Recent<object>(100);
+    const left = Array.from({ length: LEFT }, (_, at) => {
+      const kept = {};
+      recent.keep(String(at), kept);
+      recent.drop(String(at - 50));
+      return new WeakRef(kept);
+    });
+    expect(await aliveOf(left)).toBeLessThan(200);
   });
 });
 
