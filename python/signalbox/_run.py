@@ -51,7 +51,8 @@ class Run(Context):
         try:
             self._api.call("POST", f"{self.path}/heartbeat", {**self.lease, **told}, timeout=10)
         except Problem as problem:
-            if problem.status in (404, 409):
+            # One that came after the report of the job's end is refused, too.
+            if problem.status in (404, 409) and not self.is_reporting:
                 self.cancel(str(problem))
 
     def report(self, kind: str, body: Mapping[str, Any], is_over: Callable[[], bool]) -> None:

@@ -21,6 +21,9 @@ def upper(job, ctx): return job["prompt"].upper()
 run()
 `;
 
+/** A job of it lasts for some heartbeats. */
+const SLOW_WORKER = WORKER.replace("return", "import time; time.sleep(2); return");
+
 const PRESENCE = { heartbeat_interval_seconds: 1, killswitch: { active: false }, halted: [], jobs: [] };
 
 interface Given {
@@ -243,6 +246,25 @@ run()
     await answered.promise;
     await end(server, worker);
     expect(worker.output()).not.toContain("took it back");
+  });
+
+  it("does not say that a job was stopped whose progress comes after its report", async () => {
+    const reported = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    const server = await giving([JOB], async ({ url = "" }) => {
+      if (url.endsWith("/complete")) {
+        reported.resolve();
+        await answered.promise;
+      }
+      if (!url.endsWith("/heartbeat")) return undefined;
+      await reported.promise;
+      setTimeout(answered.resolve, 500);
+      return { status: 409, body: JSON.stringify({ code: "lease_lost", detail: "it is over" }) };
+    });
+    const worker = startBeside(server, path.join(folder.path, "worker.py"), SLOW_WORKER);
+    await answered.promise;
+    await end(server, worker);
+    expect(worker.output()).not.toContain("it is over");
   });
 });
 
