@@ -62,9 +62,12 @@ export const completeResponse = (
 const upgraded = ({ webSocket }: Response, requestId: string): Response =>
   new Response(null, { status: SWITCHING_PROTOCOLS, webSocket, headers: { [REQUEST_ID]: requestId } });
 
+/** It is a text, and no stream. */
+export const isComplete = (response: Response): boolean => IS_COMPLETE in response;
+
 /** Adds the headers if they are missing; an upgraded socket gets only the request id. */
 export const secured = (response: Response, requestId: string): Response => {
-  if (IS_COMPLETE in response) return response;
+  if (isComplete(response)) return response;
   if (response.status === SWITCHING_PROTOCOLS) return upgraded(response, requestId);
   const { headers } = response;
   if (headers.has(REQUEST_ID)) return response;
