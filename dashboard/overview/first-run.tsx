@@ -100,12 +100,13 @@ interface StepsProps extends FirstRunProps {
 const Steps = ({ isDue, kept, onTick }: StepsProps) => {
   const isSeen = (step: Step): boolean => kept[step] || SEEN[step]?.() === true;
   const round = useRounds(LOOK_EVERY_MS);
-  const { data } = useLoad(isDue ? `first steps ${round}` : null, (signal) =>
-    look(
-      STEPS.filter((step) => !isSeen(step) && (step !== "client" || round === 0)),
-      signal,
-    ),
-  );
+  const hasAnswer = useRef(false);
+  const { data } = useLoad(isDue ? `first steps ${round}` : null, async (signal) => {
+    const steps = STEPS.filter((step) => !isSeen(step) && !(step === "client" && hasAnswer.current));
+    const done = await look(steps, signal);
+    hasAnswer.current = true;
+    return done;
+  });
   const ticks = ticksOf((step) => isSeen(step) || data?.includes(step) === true);
   const done = doneCount(ticks);
   useEffect(() => {

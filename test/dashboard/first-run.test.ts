@@ -33,18 +33,25 @@ describe.skipIf(lacksBrowser())("the first steps", () => {
     expect(await panel(page).count()).toBe(0);
   });
 
-  it("ask for a client's jobs once: of later ones the socket tells", async () => {
+  it("ask for a client's jobs until they are answered: of later ones the socket tells", async () => {
     const { page } = await world.visit("/");
     await page.clock.install();
+    await page.route("**/api/jobs?*", (route) => route.fulfill({ status: 500 }), { times: 1 });
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
-    await panel(page).waitFor();
+    const untilAsked = (times: number) =>
+      expect.poll(() => asked.filter((path) => path === "/api/people").length).toBe(times);
+    await untilAsked(1);
     for (const round of [2, 3]) {
+      const answered = ["/config", "/api/people", "/api/keys"].map((path) => page.waitForResponse(`**${path}`));
       await page.clock.fastForward(10_000);
-      await expect.poll(() => asked.filter((path) => path === "/api/people").length).toBe(round);
+      await untilAsked(round);
+      await Promise.all(answered);
+      // Its answer comes behind those.
+      await page.evaluate(() => fetch("/health").then(({ status }) => status));
     }
-    expect(asked.filter((path) => path === "/api/jobs")).toHaveLength(1);
+    expect(asked.filter((path) => path === "/api/jobs")).toHaveLength(2);
   });
 
   it("tick themselves one by one, and go when all are done", async () => {
