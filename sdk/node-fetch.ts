@@ -84,7 +84,7 @@ const send = (
   new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const failed = (cause: unknown): void =>
-      reject(signal?.aborted ? signal.reason : new TypeError("the request failed", { cause }));
+      reject(signal?.aborted ? signal.reason : new TypeError("fetch failed", { cause }));
     const options = { method, headers: Object.fromEntries(headers as Headers), timeout: idleMs };
     const request = http.request(url, options, (answer) => resolve(wholeAnswer(answer, answerChars)));
     const stop = (): void => void request.destroy(signal?.reason);

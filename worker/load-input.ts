@@ -1,8 +1,8 @@
 // Fetches, from the coordinator only, the input of a job that was too large for its message.
 
 import type { LeasedJob } from "../contract/fleet/worker.ts";
+import { reasonOf } from "../contract/text/error-causes.ts";
 import { parseExact } from "../contract/text/exact-json.ts";
-import { reasonOf } from "./calls/error-causes.ts";
 import type { JobFailure } from "./calls/runtime.ts";
 import { textWithin } from "./calls/text-within.ts";
 

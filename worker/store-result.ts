@@ -2,8 +2,8 @@
 // handler has made is here whole, and is sent again while the coordinator is away, as a report is.
 
 import { Readable } from "node:stream";
+import { reasonOf } from "../contract/text/error-causes.ts";
 import { PAYLOAD_TOO_LARGE } from "../contract/words/http-status.ts";
-import { reasonOf } from "./calls/error-causes.ts";
 import { type JobFailure, resultTooLarge } from "./calls/runtime.ts";
 import type { ResultStore } from "./run-job.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";

@@ -2,6 +2,7 @@
 // or if a repetition is harmless. Invariant: a repetition has the same idempotency key, so that it takes effect once.
 
 import { isAddress, NOT_AN_ADDRESS } from "../text/address.ts";
+import { isNeverReached, reasonOf } from "../text/error-causes.ts";
 import { isObject, parseJson } from "../text/json-object.ts";
 import { randomHex } from "../text/random-hex.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../text/secret-text.ts";
@@ -169,16 +170,24 @@ const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string |
 /** What OpenSSL says of it; a proxy may give one, too. */
 const PLAIN_ANSWER = /wrong version number|packet length too long/;
 
-/** It did not leave, as Node says it. A browser does not say. */
-const NOT_SENT = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/;
 const MAY_BE_DONE = "It may have been done all the same: look before you try again.";
 
-export const unreachable = (url: string, error: unknown, call?: Call): ApiProblem => {
-  const said = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+/** `isRepeated`: an earlier try of it may have arrived. */
+type Try = Call & { readonly isRepeated?: boolean };
+
+/** Takes effect once also where its caller makes it again: a key that was made for the call is another one then. */
+const mayBeCalledAgain = (call: Call): boolean =>
+  isHarmless(call) && (call.repeats !== "keyed" || call.options?.idempotencyKey !== undefined);
+
+const mayHaveArrived = (problem: ApiProblem): boolean => !wasNothingDone(problem) && !isNeverReached(problem.cause);
+
+export const unreachable = (url: string, error: unknown, call?: Try): ApiProblem => {
+  const said = reasonOf(error) || String(error);
   const isPlain = url.startsWith("https:") && PLAIN_ANSWER.test(said);
   const cause = isPlain ? "it does not speak https: write http://" : said;
   const where = url === "" ? "" : ` at ${url}`;
-  const isSure = call === undefined || isHarmless(call) || isPlain || NOT_SENT.test(said);
+  const isNotSent = call?.isRepeated !== true && (isPlain || isNeverReached(error));
+  const isSure = call === undefined || mayBeCalledAgain(call) || isNotSent;
   return new ApiProblem(
     {
       status: 0,
@@ -191,7 +200,7 @@ export const unreachable = (url: string, error: unknown, call?: Call): ApiProble
 };
 
 const tooSlow = (afterMs: number, call: Call): ApiProblem => {
-  const detail = `No answer within ${afterMs / 1000} s.${isHarmless(call) ? "" : ` ${MAY_BE_DONE}`}`;
+  const detail = `No answer within ${afterMs / 1000} s.${mayBeCalledAgain(call) ? "" : ` ${MAY_BE_DONE}`}`;
   return new ApiProblem({ status: 0, code: "timeout", title: "No answer in time", detail });
 };
 
@@ -228,23 +237,24 @@ export class Transport {
 
   /** The answer when it begins. @throws ApiProblem if it is not a success. */
   response(call: Call): Promise<Response> {
-    return this.#tried(call, (headers) => this.#attempt(call, headers, this.#fetch));
+    return this.#tried(call, (one, headers) => this.#attempt(one, headers, this.#fetch));
   }
 
   /** An answer and its text: one that breaks off is asked for again, as if there had been none. */
   #whole(call: Call): Promise<{ answer: WholeAnswer; text: string }> {
-    return this.#tried(call, async (headers) => {
-      const answer = await this.#attempt(call, headers, this.#fetchWhole);
-      return { answer, text: await this.#read(answer, call) };
+    return this.#tried(call, async (one, headers) => {
+      const answer = await this.#attempt(one, headers, this.#fetchWhole);
+      return { answer, text: await this.#read(answer, one) };
     });
   }
 
-  async #tried<Answer>(call: Call, attempt: (headers: Headers) => Promise<Answer>): Promise<Answer> {
+  async #tried<Answer>(call: Call, attempt: (one: Try, headers: Headers) => Promise<Answer>): Promise<Answer> {
     const { key, retries = DEFAULT_RETRIES, onRetry, onProblem } = this.#options;
     const headers = headersOf(call, key);
+    let isRepeated = false;
     for (let tried = 0; ; tried += 1) {
       try {
-        return await attempt(headers);
+        return await attempt({ ...call, isRepeated }, headers);
       } catch (error) {
         if (!(error instanceof ApiProblem)) throw error;
         const ms = pauseMs(error, tried);
@@ -253,6 +263,7 @@ export class Transport {
           throw error;
         }
         onRetry?.(error);
+        isRepeated ||= mayHaveArrived(error);
         await pause(ms, call.options?.signal);
       }
     }
@@ -304,7 +315,7 @@ export class Transport {
     await this.text(call);
   }
 
-  async #attempt<Answer extends WholeAnswer>(call: Call, headers: Headers, fetch: Fetch<Answer>): Promise<Answer> {
+  async #attempt<Answer extends WholeAnswer>(call: Try, headers: Headers, fetch: Fetch<Answer>): Promise<Answer> {
     const { method, path, query, body, isLong = false, options: { signal } = {} } = call;
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
     const deadline = new AbortController();
@@ -332,7 +343,7 @@ export class Transport {
   }
 
   /** The whole body; a body that ends too early counts as no answer. */
-  async #read(response: WholeAnswer, call: Call): Promise<string> {
+  async #read(response: WholeAnswer, call: Try): Promise<string> {
     try {
       return await response.text();
     } catch (error) {

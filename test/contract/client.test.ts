@@ -152,14 +152,26 @@ describe("what fails in passing", () => {
   });
 
   it("says of a lost answer that it may have been done, unless that is known or it can be sent again", async () => {
-    const says = async (answer: Answer, ask: (client: Client) => Promise<unknown>): Promise<string> =>
-      (await refusal(ask(clientOf([answer], { retries: 0 }).client))).message;
+    const says = async (answers: Answer[], ask: (client: Client) => Promise<unknown>): Promise<string> =>
+      (await refusal(ask(clientOf(answers, { retries: answers.length - 1 }).client))).message;
+    const failing =
+      (cause: Error): Answer =>
+      () =>
+        Promise.reject(new TypeError("fetch failed", { cause }));
+    const refused = Object.assign(new Error("connect ECONNREFUSED ::1:8787"), { code: "ECONNREFUSED" });
+    const refusedTwice = Object.assign(new AggregateError([refused, refused]), { code: "ECONNREFUSED" });
     const create = (client: Client) => client.keys.create({ name: "k", role: "worker" });
-    const refused = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:8787") });
-    expect(await says(breaksOff, create)).toContain("It may have been done all the same: look before you try again.");
-    expect(await says(() => Promise.reject(refused), create)).toContain("Check that it runs and try again.");
-    expect(await says(breaksOff, ({ jobs }) => jobs.create({ prompt: "hi" }))).toContain("try again.");
-    expect(await says(breaksOff, ({ jobs }) => jobs.create({ prompt: "hi" }))).not.toContain("may have been done");
+    const job = ({ jobs }: Client) => jobs.create({ prompt: "hi" });
+    const keyedJob = ({ jobs }: Client) => jobs.create({ prompt: "hi" }, { idempotencyKey: "mine" });
+
+    const mayBe = "It may have been done all the same: look before you try again.";
+    expect(await says([breaksOff], create)).toContain(mayBe);
+    expect(await says([breaksOff, failing(refused)], job)).toContain(mayBe);
+    const isSure = /\(.*ECONNREFUSED.*\)\. Check that it runs and try again\./;
+    for (const ask of [create, job])
+      for (const cause of [refused, refusedTwice]) expect(await says([failing(cause)], ask)).toMatch(isSure);
+    expect(await says([failing(refused), failing(refused)], job)).toMatch(isSure);
+    expect(await says([breaksOff], keyedJob)).not.toContain("may have been done");
   });
 
   it("is an answer that broke off, too", async () => {

@@ -2,8 +2,8 @@
 // file of another type is refused by its name, never left out.
 
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
+import { reasonOf } from "../../contract/text/error-causes.ts";
 import { type ChatBody, type ChatBodyResult, unsupportedInput } from "./chat-body.ts";
-import { reasonOf } from "./error-causes.ts";
 import type { RunOptions } from "./runtime.ts";
 
 type LeasedFile = LeasedJob["files"][number];

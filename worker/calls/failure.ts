@@ -2,11 +2,11 @@
 // alone does not decide: LM Studio answers 400 for a missing model, Gemini 400 for a bad key, OpenAI 429 for an empty
 // account, so the body's words are checked first.
 
+import { causesOf, isBrokenOff, isNeverReached, reasonOf } from "../../contract/text/error-causes.ts";
 import { retryAfterMs } from "../../contract/text/retry-after.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import { inOwnWords, NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/words/values.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
-import { causesOf, isBrokenOff, isNeverReached, reasonOf } from "./error-causes.ts";
 import type { JobFailure } from "./runtime.ts";
 
 const MAX_MESSAGE_CHARS = 500;

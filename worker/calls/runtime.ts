@@ -2,10 +2,10 @@
 // a bug. Exception: after an abort `run` may end in any way; what it reports as spent counts.
 
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
+import { isNeverReached } from "../../contract/text/error-causes.ts";
 import type { Api } from "../../contract/words/values.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Spent } from "../apis/usage.ts";
-import { isNeverReached } from "./error-causes.ts";
 
 export type JobFailure = {
   code: string;

@@ -2,8 +2,8 @@
 // at most once a second, and the end until it is acknowledged. A task that the coordinator gives again goes on.
 
 import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
+import { isBrokenOff, reasonOf } from "../../contract/text/error-causes.ts";
 import { lineOf } from "../../contract/text/start-of.ts";
-import { isBrokenOff, reasonOf } from "../calls/error-causes.ts";
 import { brokenOff, unreachable } from "../calls/failure.ts";
 import type { WorkerMessage } from "../session/session.ts";
 import { type ModelManager, type ModelProgress, TaskFailure } from "./model-manager.ts";

@@ -1,8 +1,8 @@
 // The failures that the AI SDK throws, as those that a runtime tells itself (`failure.ts`).
 
 import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
+import { isBrokenOff, reasonOf } from "../../contract/text/error-causes.ts";
 import { readErrorBody } from "../calls/error-body.ts";
-import { isBrokenOff, reasonOf } from "../calls/error-causes.ts";
 import {
   brokenOff,
   classifyFailure,

@@ -3,8 +3,8 @@
 // list means that it has no models.
 
 import { APICallError } from "ai";
+import { reasonOf } from "../../contract/text/error-causes.ts";
 import { KEY_HEADERS } from "../apis/provider-dialects.ts";
-import { reasonOf } from "../calls/error-causes.ts";
 import type { ModelList } from "../calls/runtime.ts";
 import { MAX_TOLD_BYTES, textWithin } from "../calls/text-within.ts";
 

@@ -2,10 +2,10 @@
 // API exists: 404 and 405 mean no, a complaint about the request means yes.
 
 import { APICallError } from "ai";
+import { isNeverReached, reasonOf } from "../../contract/text/error-causes.ts";
 import { lineOf } from "../../contract/text/start-of.ts";
 import { APIS, type Api } from "../../contract/words/values.ts";
 import { KEY_HEADERS } from "../apis/provider-dialects.ts";
-import { isNeverReached, reasonOf } from "../calls/error-causes.ts";
 import type { ModelList, RuntimeState } from "../calls/runtime.ts";
 import { MAX_TOLD_BYTES, textWithin } from "../calls/text-within.ts";
 import type { ApiPlaces } from "./api-places.ts";

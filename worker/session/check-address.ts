@@ -1,7 +1,7 @@
 // Says what is wrong with the coordinator's address: nothing answers there, or something else does.
 
+import { reasonOf } from "../../contract/text/error-causes.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
-import { reasonOf } from "../calls/error-causes.ts";
 
 const CHECK_TIMEOUT_MS = 10_000;
 

@@ -4,7 +4,7 @@
 import { ApiProblem } from "../../contract/client/problem.ts";
 import type { CallOptions } from "../../contract/client/transport.ts";
 import { type Client, createClient } from "../../contract/client.ts";
-import { reasonOf } from "../calls/error-causes.ts";
+import { reasonOf } from "../../contract/text/error-causes.ts";
 import { type Ending, explainRefusal, isRefusal, type SessionSettings } from "./session.ts";
 
 const REQUEST_TIMEOUT_MS = 40_000;

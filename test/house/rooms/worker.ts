@@ -21,7 +21,7 @@ export const WORKER_ROOMS: readonly Room[] = [
   },
   {
     places: ["worker/session"],
-    may: ["contract/*", "worker/proxies.ts", "worker/calls"],
+    may: ["contract/*", "worker/proxies.ts"],
     packages: ["node:", "ws"],
   },
   {

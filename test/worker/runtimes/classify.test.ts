@@ -2,7 +2,7 @@
 
 import { APICallError } from "ai";
 import { describe, expect, test } from "vitest";
-import { isNeverReached } from "../../../worker/calls/error-causes.ts";
+import { isNeverReached } from "../../../contract/text/error-causes.ts";
 import { classifyFailure } from "../../../worker/calls/failure.ts";
 import { classifyError } from "../../../worker/runtimes/classify.ts";
 import { isToldAs, json, NOW, type Told } from "./provider-failure.ts";
