@@ -63,16 +63,23 @@ export const keepWorkers = (dataDir: string): void => {
 /** By when a row goes, in the tables of a tenant's object and in those of the objects with its files. */
 const ENDS = { files: "expires_at", responses: "expires_at", shelved: "expires_at", batches: "ended_at" };
 const RECORDS_WITH_ENDS = ["files", "batches", "responses"];
+/** An object with files deletes them by its alarm, which workerd keeps twice, in nanoseconds. */
+const OBJECTS_WITH_FILES = "signalbox-StoredFile";
+const ALARMS = { _cf_METADATA: "value", _cf_ALARM: "scheduled_time" };
 
 /** Lets no file, batch or stored response end by itself, however long after its recording the folder is read. */
 export const postponeEnds = (dataDir: string, until: number): void => {
   for (const file of filesBelow(path.join(dataDir, "state", "objects"))) {
-    for (const [table, column] of Object.entries(ENDS))
+    const set = (table: string, column: string, value: number | bigint): void => {
       if (hasColumn(file, table, column))
-        use(file, (db) => db.prepare(`UPDATE ${table} SET ${column} = ? WHERE ${column} IS NOT NULL`).run(until));
+        use(file, (db) => db.prepare(`UPDATE ${table} SET ${column} = ? WHERE ${column} IS NOT NULL`).run(value));
+    };
+    for (const [table, column] of Object.entries(ENDS)) set(table, column, until);
     for (const table of RECORDS_WITH_ENDS)
       if (hasColumn(file, table, "record"))
         use(file, (db) => db.prepare(`UPDATE ${table} SET record = json_replace(record, '$.expiresAt', ?)`).run(until));
+    if (file.includes(OBJECTS_WITH_FILES))
+      for (const [table, column] of Object.entries(ALARMS)) set(table, column, BigInt(until) * 1_000_000n);
   }
 };
 

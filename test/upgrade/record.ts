@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { VERSION } from "../../contract/words/version.ts";
 import { startSelfHosted } from "../support/self-hosted.ts";
 import { type Client, clientOf } from "./client.ts";
-import { postponeEnds, tenantFiles, use } from "./databases.ts";
+import { tenantFiles, use } from "./databases.ts";
 import { type Expectations, FIXTURE_ENVIRONMENT, type Read, type Spent } from "./fixture.ts";
 import { makeLater } from "./later-tenant.ts";
 import {
@@ -18,7 +18,7 @@ import {
   prepareUndrained,
   readScheduled,
 } from "./other-tenants.ts";
-import { DISTANT, makeSteady } from "./steady-tenant.ts";
+import { makeSteady } from "./steady-tenant.ts";
 
 /** Files as a first start would have created them, so that the fixture needs no environment. */
 const SECRETS = {
@@ -118,7 +118,6 @@ export const record = async (dataDir: string): Promise<Expectations> => {
     const job = await makeUndrained(last);
     await server.kill();
     if (!isUndrained(dataDir, "undrained")) throw new Error("history was faster than the kill: record again");
-    postponeEnds(dataDir, Date.parse(DISTANT));
     return {
       note: NOTE,
       version: VERSION,
