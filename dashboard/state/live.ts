@@ -12,7 +12,7 @@ import { openLive, takeFirstSocket } from "./first-socket.ts";
 type Connection = "connecting" | "live" | "lost";
 
 export const connection = signal<Connection>("connecting");
-/** Grows with each reconnection, so that failed reads are repeated. */
+/** Grows with each reconnection, so that reads are repeated. */
 export const recoveries = signal(0);
 /** The instant for which the board is accurate. */
 export const heardAt = signal<number | null>(null);
@@ -69,7 +69,6 @@ const accept = (message: NumberedLiveMessage, at: number): boolean => {
     setServerTime(message.server_time, openedAt, at);
     if (connection.peek() !== "live" && tries > 1) recoveries.value += 1;
     connection.value = "live";
-    retryMs = FIRST_RETRY_MS;
   } else if (lastSeq === null || message.seq !== lastSeq + 1) return false;
   lastSeq = message.seq;
   queue.push(message);
@@ -122,6 +121,8 @@ const keepAlive = (): void => {
   if (hasSlept || isClockSet) reconnect();
   else if (awaitedSince !== null && Date.now() - awaitedSince > ANSWER_WITHIN_MS) lose();
   else if (socket?.readyState === WebSocket.OPEN) {
+    // One that breaks off sooner is opened more and more slowly, because each reads the whole page again.
+    retryMs = FIRST_RETRY_MS;
     awaitedSince ??= Date.now();
     socket.send("ping");
     lookAtWorkers().catch(() => undefined);
@@ -167,6 +168,7 @@ export const connectLive = (): (() => void) => {
   connection.value = "connecting";
   heardAt.value = null;
   tries = 0;
+  retryMs = FIRST_RETRY_MS;
   open();
   addEventListener("online", onOnline);
   addEventListener("offline", onOffline);

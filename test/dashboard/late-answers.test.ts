@@ -9,6 +9,7 @@ import { jumps, watchShifts } from "./jumps.ts";
 const POLL_MS = 15_000;
 /** Beyond the time for which a new page waits to appear as a whole. */
 const READ_MS = 1_500;
+const STEP_MS = 250;
 
 describe.skipIf(lacksBrowser())("a late answer", () => {
   let world: World;
@@ -160,6 +161,31 @@ describe.skipIf(lacksBrowser())("a late answer", () => {
     await page.context().setOffline(false);
     await page.getByRole("row", { name: /made meanwhile/ }).waitFor();
     await world.call("DELETE", `/api/keys/${id}`);
+  });
+
+  it("of a connection that breaks off again and again is waited for longer each time", async () => {
+    const { page } = await world.visit("/");
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + POLL_MS);
+    let opened = 0;
+    await page.routeWebSocket(/\/live$/, (socket) => {
+      opened += 1;
+      socket.connectToServer().onMessage((snapshot) => {
+        socket.send(snapshot);
+        void socket.close();
+      });
+    });
+    await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
+    const stepsUntil = async (count: number): Promise<number> => {
+      for (let steps = 0; ; steps += 1) {
+        if (opened >= count) return steps;
+        await page.clock.runFor(STEP_MS);
+        await page.evaluate(() => fetch("/health").then(({ status }) => status));
+      }
+    };
+    await stepsUntil(4);
+    // The fourth time it is about four seconds, the first time half of one.
+    expect(await stepsUntil(5)).toBeGreaterThan(10);
   });
 
   it("of a list that is read again when the connection is back has the numbers of its chips", async () => {
