@@ -8,7 +8,7 @@ import { OperationCaller } from "./calls/operation-caller.ts";
 import { OPERATOR, TurnRunner } from "./calls/turn-runner.ts";
 import { EffectSender } from "./effects/effect-sender.ts";
 import { FileObjects } from "./files/file-objects.ts";
-import { linkPath, toSeconds } from "./files/link.ts";
+import { linkPath } from "./files/link.ts";
 import { HistoryWriter } from "./history/history-writer.ts";
 import { SpanExporter } from "./history/span-exporter.ts";
 import { Relocation } from "./moves/relocation.ts";
@@ -34,7 +34,7 @@ type LinkSigner = TurnContext["signLink"];
 const linkSigner =
   (env: TenantEnv, store: Store, tenant: string): LinkSigner =>
   ({ id, name }, untilAt) => {
-    const link = { tenant, jurisdiction: jurisdictionOf(env, store), fileId: id, untilSeconds: toSeconds(untilAt) };
+    const link = { tenant, jurisdiction: jurisdictionOf(env, store), fileId: id, untilAt };
     return linkPath(env.SERVICE_SIGNING_SECRET ?? "", link, name);
   };
 

@@ -12,11 +12,8 @@ interface Link {
   readonly tenant: string;
   readonly jurisdiction: Jurisdiction | null;
   readonly fileId: string;
-  /** Epoch seconds. */
-  readonly untilSeconds: number;
+  readonly untilAt: number;
 }
-
-export const toSeconds = (at: number): number => Math.floor(at / 1000);
 
 const PURPOSE = "signalbox file link";
 const REGIONS: Readonly<Record<string, Jurisdiction>> = { eu: "eu", fedramp: "fedramp" };
@@ -28,14 +25,18 @@ const macOf = (secret: string, text: string): string =>
 
 /** The path of a link to a file. A name that an earlier release cut in the middle of a character has one, too. */
 export const linkPath = (secret: string, link: Link, name: string): string => {
-  const text = [link.tenant, link.jurisdiction ?? "", link.fileId, String(link.untilSeconds)].join(".");
+  const text = [link.tenant, link.jurisdiction ?? "", link.fileId, String(link.untilAt)].join(".");
   return `/files/${text}.${macOf(secret, text)}/${encodeURIComponent(name.toWellFormed())}`;
 };
+
+/** Earlier releases wrote seconds. */
+const timeOf = (until: string): number => Number(until) * (until.length < 12 ? 1000 : 1);
 
 /** null: not ours, or its time is over. */
 export const readLink = (secret: string, signed: string, nowAt: number): Link | null => {
   const [tenant = "", region = "", fileId = "", until = "", mac = "", ...rest] = signed.split(".");
   const text = [tenant, region, fileId, until].join(".");
-  if (rest.length > 0 || !isSameDigest(macOf(secret, text), mac) || Number(until) * 1000 <= nowAt) return null;
-  return { tenant, jurisdiction: REGIONS[region] ?? null, fileId, untilSeconds: Number(until) };
+  const untilAt = timeOf(until);
+  if (rest.length > 0 || !isSameDigest(macOf(secret, text), mac) || untilAt <= nowAt) return null;
+  return { tenant, jurisdiction: REGIONS[region] ?? null, fileId, untilAt };
 };

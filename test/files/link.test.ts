@@ -3,15 +3,21 @@
 import { expect, it } from "vitest";
 import { linkPath, readLink } from "../../durable-objects/files/link.ts";
 
-const UNTIL_SECONDS = 1_800_000_000;
-const LINK = { tenant: "acme", jurisdiction: "eu" as const, fileId: "file-1", untilSeconds: UNTIL_SECONDS };
+const UNTIL_AT = 1_800_000_000_123;
+const LINK = { tenant: "acme", jurisdiction: "eu" as const, fileId: "file-1", untilAt: UNTIL_AT };
 
 /** What stands between `/files/` and the file's name. */
-const signed = (secret: string): string => linkPath(secret, LINK, "a.txt").split("/")[2] ?? "";
+const signed = (secret: string, link = LINK): string => linkPath(secret, link, "a.txt").split("/")[2] ?? "";
 
 it("a link is good until its time, to the millisecond", () => {
-  expect(readLink("secret", signed("secret"), UNTIL_SECONDS * 1000 - 1)).toEqual(LINK);
-  expect(readLink("secret", signed("secret"), UNTIL_SECONDS * 1000)).toBe(null);
+  expect(readLink("secret", signed("secret"), UNTIL_AT - 1)).toEqual(LINK);
+  expect(readLink("secret", signed("secret"), UNTIL_AT)).toBe(null);
+});
+
+it("a link of an earlier release, which wrote seconds, is good until its time", () => {
+  const earlier = signed("secret", { ...LINK, untilAt: 1_800_000_000 });
+  expect(readLink("secret", earlier, 1_800_000_000_000 - 1)?.fileId).toBe("file-1");
+  expect(readLink("secret", earlier, 1_800_000_000_000)).toBe(null);
 });
 
 it("a link that another deployment signed, or that was altered, is none", () => {

@@ -13,7 +13,7 @@ import {
 } from "../../../contract/file.ts";
 import { json, toIso, toMs } from "../../../contract/words/field.ts";
 import { invalid, notFound } from "../../../domain/words/refusal.ts";
-import { linkPath, readLink, toSeconds } from "../../../durable-objects/files/link.ts";
+import { linkPath, readLink } from "../../../durable-objects/files/link.ts";
 import { operation } from "../../endpoint/operation.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { sendContent } from "../../files/content.ts";
@@ -145,11 +145,10 @@ const link = endpoint(
   async (c, { params, body, token }) => {
     const file = await ask(c, token, "readFile", params);
     const untilAt = Math.min(Date.now() + toMs(body.seconds), Date.parse(file.expires_at));
-    const untilSeconds = toSeconds(untilAt);
     const { tenant, jurisdiction } = token;
-    const path = linkPath(signingSecret(c.env), { tenant, jurisdiction, fileId: file.id, untilSeconds }, file.name);
+    const path = linkPath(signingSecret(c.env), { tenant, jurisdiction, fileId: file.id, untilAt }, file.name);
     const url = new URL(path, clientOrigin(c)).href;
-    return answer(c, { url, expires_at: toIso(untilSeconds * 1000) }, 201);
+    return answer(c, { url, expires_at: toIso(untilAt) }, 201);
   },
 );
 

@@ -75,7 +75,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   mutant(
     "a link to a file never ends",
     "durable-objects/files/link.ts",
-    " || Number(until) * 1000 <= nowAt) return null;",
+    " || untilAt <= nowAt) return null;",
     ") return null;",
     LINK,
   ),
