@@ -10,6 +10,7 @@ import { auditStatement } from "../history/audit.ts";
 import { TenantHistory } from "../history/tenant-history.ts";
 import type { CatalogTools } from "./catalog-tools.ts";
 import { countSubscriptions, getSubscription } from "./subscription-rows.ts";
+import { scheduledAt } from "./sync.ts";
 import { checkUrl } from "./url-policy.ts";
 
 export const DEFAULT_SYNC_SCHEDULE = "0 */6 * * *";
@@ -70,7 +71,10 @@ export const createSubscription = async (
   });
 };
 
-/** An absent field stays unchanged; null restores the default schedule or the provider's own address. */
+/**
+ * An absent field stays unchanged; null restores the default schedule or the provider's own address. With a new schedule
+ * alone, a list that is up to date waits for it; else the next minute's pass fetches the list.
+ */
 export const patchSubscription = async (
   tools: CatalogTools,
   tenant: string,
@@ -91,6 +95,7 @@ export const patchSubscription = async (
   const problem = checkSubscription(tools, old.provider, schedule, url);
   if (problem !== null) return err(problem);
   const at = tools.now();
+  const isDue = url !== old.modelsSyncUrl || old.modelsSyncedAt === null || old.lastError !== null;
   const update = history.statement(
     `UPDATE catalog_subscriptions
      SET models_sync_schedule = ?3, models_sync_url = ?4, next_sync_at = ?5, version = version + 1
@@ -98,7 +103,7 @@ export const patchSubscription = async (
     id,
     schedule,
     url ?? "",
-    at,
+    isDue ? at : scheduledAt(schedule, id, at),
   );
   const detail = { models_sync_schedule: schedule, models_sync_url: shown(url) };
   const entry = { at, actor, action: "catalog.subscription_updated", target: id, detail };

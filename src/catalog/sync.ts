@@ -136,7 +136,7 @@ const recordFailure = async (tools: SyncTools, held: HeldSubscription, failure: 
 };
 
 /** A valid schedule fires within eight years; the fallback keeps a damaged one from stopping the pass. */
-const scheduledAt = (schedule: string, id: string, nowAt: number): number => {
+export const scheduledAt = (schedule: string, id: string, nowAt: number): number => {
   const timing = { cron: schedule, timezone: "UTC" };
   const slot = nextCronAt(timing, nowAt) ?? nowAt + DAY_MS;
   return nextSyncAt(slot, nextCronAt(timing, slot), id);

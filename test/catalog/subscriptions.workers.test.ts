@@ -11,6 +11,7 @@ import {
 import { syncSubscription } from "../../src/catalog/sync.ts";
 import { TenantHistory } from "../../src/history/tenant-history.ts";
 import { ANA, type CatalogWorld, catalogWorld } from "./catalog-world.ts";
+import { json } from "./fake-provider.ts";
 
 let world: CatalogWorld;
 beforeEach(async () => {
@@ -100,6 +101,22 @@ describe("a subscription", () => {
       ok: true,
       value: { modelsSyncSchedule: DEFAULT_SYNC_SCHEDULE, modelsSyncUrl: null },
     });
+  });
+
+  it("with a new schedule alone waits for it, and is due at once where its last sync failed", async () => {
+    const { id } = await world.subscribe();
+    world.lists("a");
+    await syncSubscription(world.tools, world.tenant, id, ANA);
+    const edited = async (schedule: string) => {
+      await patchSubscription(world.tools, world.tenant, id, ANA, { models_sync_schedule: schedule });
+      return (await world.see(id)).nextSyncAt;
+    };
+    const nightly = await edited("0 0 * * *");
+    expect(nightly).toBeGreaterThanOrEqual(Date.UTC(2026, 10, 22));
+    expect(nightly).toBeLessThan(Date.UTC(2026, 10, 22, 1));
+    world.answer = () => json({}, 500);
+    await syncSubscription(world.tools, world.tenant, id, ANA);
+    expect(await edited("0 1 * * *")).toBe(world.clock.now);
   });
 
   it("edited to what it already is changes nothing, the audit included", async () => {
