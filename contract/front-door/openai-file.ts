@@ -83,10 +83,7 @@ const MAX_UPLOAD_PARTS = 1_000;
 export const completeUploadRequest = z
   .object({
     part_ids: z.array(partId).min(1).max(MAX_UPLOAD_PARTS),
-    md5: z
-      .string()
-      .regex(/^[0-9a-fA-F]{32}$/)
-      .optional(),
+    md5: identifier(/^[0-9a-fA-F]{32}$/, 32, "32 digits from 0-9 a-f A-F").optional(),
   })
   .meta({ id: "CompleteUpload" });
 

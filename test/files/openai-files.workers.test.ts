@@ -88,6 +88,8 @@ describe("OpenAI's client", () => {
     const [b, a] = [await part("b", MIB), await part("a", 2 * MIB)];
     await expect(part("c", 4 * MIB)).rejects.toMatchObject({ status: 413 });
     await expect(openai.uploads.complete(upload.id, { part_ids: [a.id] })).rejects.toMatchObject({ status: 400 });
+    const short = openai.uploads.complete(upload.id, { part_ids: [a.id, b.id], md5: "00" });
+    await expect(short).rejects.toThrow("400 md5: must consist of 32 digits from 0-9 a-f A-F");
     const done = await openai.uploads.complete(upload.id, { part_ids: [a.id, b.id] });
     expect(done).toMatchObject({ status: "completed", file: { bytes, filename: "a.bin" } });
     const text = await (await openai.files.content(done.file?.id ?? "")).text();
