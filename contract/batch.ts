@@ -6,7 +6,7 @@ import { BATCH_STATUSES, type BatchRecord } from "../domain/batch/batch.ts";
 import { usdFromNano } from "../domain/money/price.ts";
 import { count, identifier, instant, listQuery, page, toIso, toIsoOrNull } from "./words/field.ts";
 
-/** One batch has two names: `batch_x` and, in Anthropic's form, `msgbatch_x`. */
+/** Either name: see `ownBatchId`. */
 export const batchId = identifier(
   /^(msg)?batch_[A-Za-z0-9]+$/,
   64,
@@ -14,11 +14,6 @@ export const batchId = identifier(
 );
 export const batchIdParam = z.object({ id: batchId });
 export const batchListQuery = z.strictObject(listQuery);
-
-const ANTHROPIC = /^msg(?=batch_)/;
-
-/** A batch's own id, whatever name was given. */
-export const ownBatchId = (id: string): string => id.replace(ANTHROPIC, "");
 
 export const batchResource = z
   .object({

@@ -12,6 +12,7 @@ import {
   listQuery,
   MAX_METADATA_PAIRS,
   modelName,
+  ownBatchId,
   page,
   providerName,
 } from "../words/field.ts";
@@ -34,7 +35,7 @@ const filterFields = {
   model: modelName.optional().meta({ description: "the model that the job asked for or that ran it" }),
   tag: z.string().max(64).optional(),
   schedule: z.string().max(64).optional(),
-  batch: z.string().max(64).optional().meta({ description: "the batch that it is a line of" }),
+  batch: z.string().max(64).overwrite(ownBatchId).optional().meta({ description: "the batch that it is a line of" }),
   worker: instanceName.optional(),
   key: z.string().max(64).optional().meta({ description: "the id of the key that created it" }),
   error_code: label(64).optional().meta({ description: "the error's code or HTTP status, e.g. 500" }),

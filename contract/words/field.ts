@@ -54,6 +54,9 @@ export const label = (max: number) =>
 export const identifier = (pattern: RegExp, max: number, says: string) =>
   z.string().min(1, "must not be empty").max(max).regex(pattern, `must consist of ${says}`);
 
+/** Of a batch, which has two names: `batch_x` and, in Anthropic's form, `msgbatch_x`. */
+export const ownBatchId = (id: string): string => id.replace(/^msg(?=batch_)/, "");
+
 /** Of a job, or a task for a worker's models. */
 export const recordId = identifier(/^[A-Za-z0-9_-]+$/, 64, "characters from A-Z a-z 0-9 _ -");
 export const TAG_CHARACTERS = "characters from A-Z a-z 0-9 . _ : / -";

@@ -1,6 +1,6 @@
 // Batches in OpenAI's form: the same batches as `/api/batches`.
 
-import { batchIdParam, ownBatchId } from "../../contract/batch.ts";
+import { batchIdParam } from "../../contract/batch.ts";
 import { openAiError } from "../../contract/front-door/door-error.ts";
 import {
   apiOfEndpoint,
@@ -11,7 +11,7 @@ import {
   toOpenAiBatch,
 } from "../../contract/front-door/openai-batch.ts";
 import { toPage } from "../../contract/front-door/page.ts";
-import { toMs } from "../../contract/words/field.ts";
+import { ownBatchId, toMs } from "../../contract/words/field.ts";
 import { OUTPUT_LIFE_MS, windowOf } from "../../domain/batch/batch.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";

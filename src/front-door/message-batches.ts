@@ -1,7 +1,7 @@
 // Batches in Anthropic's form: the requests of the body become the lines of a file; from there on it is a batch
 // like any other. What is wrong with a request refuses the whole, because this form has no batch that failed.
 
-import { type BatchFacts, batchIdParam, ownBatchId } from "../../contract/batch.ts";
+import { type BatchFacts, batchIdParam } from "../../contract/batch.ts";
 import {
   anthropicBatch,
   anthropicBatchDeleted,
@@ -13,6 +13,7 @@ import {
 } from "../../contract/front-door/anthropic-batch.ts";
 import { anthropicError } from "../../contract/front-door/door-error.ts";
 import { toPage } from "../../contract/front-door/page.ts";
+import { ownBatchId } from "../../contract/words/field.ts";
 import { type BatchRecord, OUTPUT_LIFE_MS } from "../../domain/batch/batch.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";

@@ -57,6 +57,13 @@ it("a list goes on behind a batch that was deleted, also after the object has be
   await worker.stop();
 });
 
+it("its lines are found among the jobs by either of its names", async () => {
+  const world = await newWorld();
+  const { id } = await clientOf(world.key).messages.batches.create({ requests: [request("a"), request("b")] });
+  for (const name of [id, id.replace("msgbatch_", "batch_")])
+    await eventually(async () => expect((await world.ok("GET", `/api/jobs?batch=${name}`)).total).toBe(2));
+});
+
 it("a body of another media type is refused", async () => {
   const world = await newWorld();
   const headers = { "content-type": "text/plain" };

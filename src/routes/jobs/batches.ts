@@ -1,13 +1,7 @@
 // Batches in Signalbox's own form. OpenAI's form: `front-door/batches.ts`; Anthropic's: `front-door/message-batches.ts`.
 
-import {
-  batchIdParam,
-  batchList,
-  batchListQuery,
-  batchResource,
-  ownBatchId,
-  presentBatch,
-} from "../../../contract/batch.ts";
+import { batchIdParam, batchList, batchListQuery, batchResource, presentBatch } from "../../../contract/batch.ts";
+import { ownBatchId } from "../../../contract/words/field.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
 import { ask } from "../../tenant/ask.ts";
