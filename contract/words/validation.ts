@@ -71,6 +71,8 @@ const describe = (schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown): F
     const meant = meantBranch(issue.errors);
     if (meant !== null)
       return meant.flatMap((inner) => describe(schema, { ...inner, path: [...issue.path, ...inner.path] }, given));
+    const kinds = issue.errors.flatMap(([first]) => (first?.code === "invalid_type" ? kindOf(first) : []));
+    if (kinds.length > 0) return [{ path, message: `must be ${kinds.join(" or ")}` }];
   }
   if (issue.code === "invalid_key")
     return issue.issues.map((inner) => ({ path, message: `its name ${inWords(inner, null)}` }));
@@ -88,6 +90,8 @@ const EXPECTED: Readonly<Record<string, string>> = {
   object: "an object",
   record: "an object",
 };
+
+const kindOf = ({ expected }: z.core.$ZodIssueInvalidType): string => entryOf(EXPECTED, expected) ?? expected;
 
 /** What a bound counts: nothing is said of a number. */
 const COUNTED: Readonly<Record<string, readonly [one: string, many: string]>> = {
@@ -117,7 +121,7 @@ const inWords = (issue: z.core.$ZodIssue, value: unknown): string => {
     return bound(issue.origin, issue.inclusive === false ? "more than" : "at least", issue.minimum);
   if (issue.code === "too_big")
     return bound(issue.origin, issue.inclusive === false ? "less than" : "at most", issue.maximum);
-  if (issue.code === "invalid_type") return `must be ${entryOf(EXPECTED, issue.expected) ?? issue.expected}`;
+  if (issue.code === "invalid_type") return `must be ${kindOf(issue)}`;
   const values = valuesOf(issue);
   if (values === undefined) return issue.message;
   const known = values.map(String);
