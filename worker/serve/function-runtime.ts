@@ -8,7 +8,7 @@ import { saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { dataOf } from "../../contract/text/event-text.ts";
 import { parseJson } from "../../contract/text/json-object.ts";
 import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
-import type { Assembly } from "../apis/dialect.ts";
+import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
 import { COUNTS, type Spent } from "../apis/usage.ts";
@@ -91,7 +91,7 @@ export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
   };
 };
 
-/** `told`: the whole answer of a stream, put together from its events; null for what is no stream of an API. */
+/** `told`: the whole answer, put together from the chunks of it; null for an API without streams, and if it is too long. */
 type Life = { isOver: boolean; lastEvent: string; told: Assembly | null; unawaited: Set<Handed<unknown>> };
 
 const DONE = writeEvent("[DONE]");
@@ -99,8 +99,8 @@ const DONE = writeEvent("[DONE]");
 const NAMED: readonly (Api | null)[] = ["messages", "responses"];
 
 /** The author of a stream of chunks need not know the mark of its end. */
-const lacksEnd = ({ api, stream }: LeasedJob, { lastEvent }: Life): boolean =>
-  api !== null && stream && lastEvent !== "" && !saysItsEnd(api, lastEvent) && saysItsEnd(api, DONE);
+const lacksEnd = ({ api }: LeasedJob, { lastEvent }: Life): boolean =>
+  api !== null && lastEvent !== "" && !saysItsEnd(api, lastEvent) && saysItsEnd(api, DONE);
 
 const eventOf = (api: Api | null, part: string | Record<string, unknown>): string =>
   typeof part !== "string" && typeof part.type === "string" && NAMED.includes(api)
@@ -113,8 +113,7 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
   const answer = new Answer({ task, options, files: given.files, empty: null, model: facts.model, open });
   // What a handler leaves running may still call its context.
   const dialect = task.api === null ? null : DIALECTS[task.api];
-  const told = (task.job.stream && dialect?.assemble?.()) || null;
-  const life: Life = { isOver: false, lastEvent: "", told, unawaited: new Set() };
+  const life: Life = { isOver: false, lastEvent: "", told: dialect?.assemble?.() ?? null, unawaited: new Set() };
   const { signal } = options;
   try {
     const context = contextOf(given, task, options, answer, life);
@@ -128,12 +127,13 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
     if (answer.failure !== null) return answer.outcome();
     // What an API's answer says of its counts need not be told a second time.
     const spentOf = (whole: unknown) => ({ ...dialect?.spentOf(whole), ...answer.spent });
-    if (result !== undefined) return written(result, answer, spentOf);
+    if (isAnswer(dialect, result)) return written(result, answer, spentOf);
     if (life.told?.isWhole()) {
       const whole = life.told.result();
       return { ok: true, result: whole, ...spentOf(whole) };
     }
-    return answer.outcome();
+    const isSilent = dialect !== null && (life.lastEvent === "" || !task.job.stream);
+    return isSilent ? failed(noAnswer(task.api), answer.spent) : answer.outcome();
   } catch (error) {
     if (signal.aborted) return failed(GONE, answer.spent);
     return failed(failureBy(error), answer.spent);
@@ -141,6 +141,19 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
     life.isOver = true;
   }
 };
+
+/** A client of an API cannot read text or nothing in place of an answer, unless the API has answers of text. */
+const isAnswer = (dialect: Dialect | null, result: unknown): boolean =>
+  dialect === null || dialect.answersInBytes ? result !== undefined : typeof result === "object" && result !== null;
+
+const noAnswer = (api: Api | null): JobFailure => ({
+  code: "bad_output",
+  message: `The handler gave no answer of ${api}: it must return one as an object, or emit its chunks until the last`,
+  retryable: false,
+});
+
+/** An event that is text would be read as JSON, and end the client. */
+const isChunk = (part: string): boolean => part === "[DONE]" || part.startsWith("{");
 
 type AnyGenerator = Generator<string> | AsyncGenerator<string>;
 
@@ -221,6 +234,8 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
       );
     // The events of an API are its own; the text of ordinary jobs is kept as their result, too.
     if (typeof part === "string" && job.api === null) return answer.take({ key: "text", text: part.toWellFormed() });
+    if (typeof part === "string" && !isChunk(part))
+      throw new TypeError(`emit takes a chunk, which is an object, in an answer of ${job.api}, and no text`);
     life.lastEvent = eventOf(job.api, part);
     if ((life.told?.size() ?? 0) > MAX_LARGE_RESULT_BYTES) life.told = null;
     life.told?.take(dataOf(life.lastEvent));

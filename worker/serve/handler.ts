@@ -56,7 +56,7 @@ export type Context = {
   readonly log: (...words: unknown[]) => void;
 };
 
-/** What it returns is the job's result; without a result, the text that it emitted. */
+/** What it returns is the job's result; without a result, the text that it emitted, or the answer that its chunks make. */
 export type Handler = (job: Job, context: Context) => unknown;
 
 export type ServedWorker = {

@@ -29,13 +29,26 @@ const ended = (handler: Handler, files = listedFiles().keep) =>
   runtimeOf(handler, [], files).run(taskOf({ api: null, job: assignedJob({ id: "j" }) }), quietRun());
 
 const answered = async (api: Api, handler: Handler, stream = true) => {
+  const said = await run(api, handler, stream);
+  expect(said.outcome.ok).toBe(true);
+  return said;
+};
+
+const run = async (api: Api, handler: Handler, stream = true) => {
   const runtime = runtimeOf(handler, [api]);
   const events: string[] = [];
   const emit = (some: readonly string[]) => void events.push(...some);
   const task = taskOf({ api, job: assignedJob({ id: "j", api, stream }) });
-  const outcome = await runtime.run(task, quietRun({ emit }));
-  expect(outcome.ok).toBe(true);
-  return { events, outcome };
+  return { outcome: await runtime.run(task, quietRun({ emit })), events };
+};
+
+const ANSWERS_IN_CHUNKS: Handler = async (_, { emit }) => {
+  const chunk = (delta: object, finish_reason: string | null = null) => ({
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  await emit(chunk({ content: "Hel" }));
+  await emit(chunk({ content: "lo" }, "stop"));
+  await emit({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } });
 };
 
 test("a stream of chunks has its end, which the handler may have written itself", async () => {
@@ -69,18 +82,52 @@ test.each([5, true, ["a"]])("a handler that emits %j, neither text nor a chunk, 
 });
 
 test("the whole answer of a stream, and its counts, are its job's", async () => {
-  const chunk = (delta: object, finish_reason: string | null = null) => ({
-    choices: [{ index: 0, delta, finish_reason }],
-  });
-  const { outcome } = await answered("chat/completions", async (_, { emit }) => {
-    await emit(chunk({ content: "Hel" }));
-    await emit(chunk({ content: "lo" }, "stop"));
-    await emit({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } });
-  });
+  const { outcome } = await answered("chat/completions", ANSWERS_IN_CHUNKS);
   expect(outcome).toMatchObject({
     result: { object: "chat.completion", choices: [{ message: { content: "Hello" }, finish_reason: "stop" }] },
     usage: { input_tokens: 3, output_tokens: 2 },
   });
+});
+
+test("chunks make the whole answer for a client that asked for no stream", async () => {
+  const { outcome } = await answered("chat/completions", ANSWERS_IN_CHUNKS, false);
+  expect(outcome).toMatchObject({
+    result: { object: "chat.completion", choices: [{ message: { content: "Hello" } }] },
+  });
+});
+
+test.each<[string, Handler, boolean]>([
+  ["nothing", () => undefined, false],
+  ["nothing", () => undefined, true],
+  ["null", () => null, true],
+  ["text", () => "Hello", true],
+])("%s in place of an answer fails the job (%j, a stream: %j)", async (_, handler, stream) => {
+  const { outcome } = await run("chat/completions", handler, stream);
+  expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output", retryable: false } });
+});
+
+test("chunks without their end are no answer for a client that asked for no stream", async () => {
+  const { outcome } = await run("messages", (_, { emit }) => emit({ type: "ping" }), false);
+  expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output" } });
+});
+
+test("text among the chunks of an answer fails the job, and no client sees it", async () => {
+  const { events, outcome } = await run("chat/completions", function* () {
+    yield "Hello";
+  });
+  expect(events).toEqual([]);
+  expect(outcome).toMatchObject({
+    ok: false,
+    error: { message: expect.stringContaining("a chunk, which is an object") },
+  });
+});
+
+test("a chunk may be emitted as JSON", async () => {
+  const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
+  expect(await said("chat/completions", (_, { emit }) => emit(stop))).toEqual([
+    `data: ${stop}\n\n`,
+    "data: [DONE]\n\n",
+  ]);
 });
 
 test("what an answer says of its counts are its job's, unless the handler said otherwise", async () => {
