@@ -71,9 +71,12 @@ export class JobRunner {
     this.#startWaiting();
   }
 
+  /** Its stream goes on with the next worker. */
   release(held: HeldJob, reason: string): void {
+    const { id: job_id, lease } = held.job;
     this.#options.held.become(held, "reporting");
-    this.#options.reports.add({ type: "job.released", job_id: held.job.id, lease: held.job.lease, reason });
+    this.#options.streams.drop(job_id, lease);
+    this.#options.reports.add({ type: "job.released", job_id, lease, reason });
   }
 
   /** The coordinator took the job back: stop its run. */
@@ -173,12 +176,14 @@ export class JobRunner {
       this.#abandon(held);
       return;
     }
-    let delivered: Promise<unknown> | undefined;
     if (outcome.type === "job.released") {
       log(`job ${id} given back: ${outcome.reason}`, { event: "job.released", job_id: id });
       onNeverReached(outcome.reason);
-      streams.drop(id, lease);
-    } else if (outcome.type === "job.failed") {
+      this.release(held, outcome.reason);
+      return;
+    }
+    let delivered: Promise<unknown> | undefined;
+    if (outcome.type === "job.failed") {
       const { code, message, status } = outcome.error;
       log(`job ${id} failed: ${code}: ${message}`, { event: "job.failed", level: "warn", job_id: id, code });
       delivered = streams.end(id, lease, { code, message, ...(status === undefined ? {} : { status }) });

@@ -5,6 +5,7 @@ import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import type { JobFailure, Outcome, RunOptions, Runtime, RuntimeState, Task } from "../../worker/calls/runtime.ts";
 import type { ConfigWatch, WorkerConfig } from "../../worker/config.ts";
 import { Loop } from "../../worker/loop.ts";
+import { ALWAYS_OPEN, type Gate } from "../../worker/openings/gate.ts";
 import { RuntimeWatch } from "../../worker/runtime-watch.ts";
 import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session/session.ts";
 import type { Streams, WhenGone } from "../../worker/streams/streams.ts";
@@ -73,8 +74,8 @@ const noConfig: WorkerConfig = { model: null, timeoutSeconds: null };
 export const idleConfig: ConfigWatch = { current: () => noConfig, refresh: async () => {}, forJob: () => noConfig };
 
 /** What a loop needs besides its runtime, for tests about something else. */
-export function partsFor(runtime: Runtime) {
-  const watch = new RuntimeWatch({ runtime, log: () => {}, random: () => 0 });
+export function partsFor(runtime: Runtime, gate: Gate = ALWAYS_OPEN) {
+  const watch = new RuntimeWatch({ runtime, gate, log: () => {}, random: () => 0 });
   const loadInput = async () => ({ ok: true as const, input: null });
   return {
     runtime,
@@ -84,8 +85,15 @@ export function partsFor(runtime: Runtime) {
   };
 }
 
+type Doors = { gate?: Gate; drainsNow?: boolean };
+
 /** @param obeysAbort whether a run ends when it is told to. */
-export function createWorker(concurrency = 1, kind: Session["kind"] = "socket", obeysAbort = true) {
+export function createWorker(
+  concurrency = 1,
+  kind: Session["kind"] = "socket",
+  obeysAbort = true,
+  { gate, drainsNow = false }: Doors = {},
+) {
   const runs: Run[] = [];
   const refusals: string[] = [];
   const config = { model: null as string | null, timeoutSeconds: null as number | null };
@@ -105,10 +113,11 @@ export function createWorker(concurrency = 1, kind: Session["kind"] = "socket", 
   const forJob = vi.fn((_mayWait: boolean, _newest?: string): typeof config | Promise<typeof config> => config);
   const state: RuntimeState = { unavailable: null, apis: [], models: null };
   const probe = vi.fn(async () => state);
-  const parts = partsFor({ name: "echo", address: null, probeEveryMs: 0, probe, run });
+  const parts = partsFor({ name: "echo", address: null, probeEveryMs: 0, probe, run }, gate);
   const loop = new Loop({
     identity: { instance: "w1", provider: "echo", tags: "gpu", models: [], tier: null, concurrency, version: "1" },
     ...parts,
+    drainsNow,
     config: { current: () => config, refresh: async () => {}, forJob },
     log: () => {},
     onRefused: (reason) => refusals.push(reason),

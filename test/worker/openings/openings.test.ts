@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Runtime } from "../../../worker/calls/runtime.ts";
 import { type Gate, hoursGate } from "../../../worker/openings/gate.ts";
 import { readNvidia, readRocm } from "../../../worker/openings/gpu-use.ts";
@@ -8,6 +8,7 @@ import { openDoors } from "../../../worker/openings/open-doors.ts";
 import { OPENING_FLAGS } from "../../../worker/openings/opening-flags.ts";
 import { RuntimeWatch } from "../../../worker/runtime-watch.ts";
 import { readSettings } from "../../../worker/settings.ts";
+import { createWorker, settle } from "../loop-fixture.ts";
 
 const MINUTE = 60_000;
 const RULE = { belowPercent: 20, forMs: 5 * MINUTE };
@@ -51,6 +52,42 @@ describe("a worker's own hours", () => {
     expect(watch.state).toEqual({ unavailable: null, apis: ["messages"], models: ["m1"] });
     expect(told).toEqual(["taking no jobs: outside its hours until 19:00 UTC", "taking jobs again"]);
     watch.stop();
+  });
+});
+
+describe("a worker that closes while a job runs", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  const closed = async (drainsNow: boolean, isLooking: boolean) => {
+    let why: string | null = null;
+    const gate: Gate = { closed: () => why, isLooking: () => isLooking, changesInMs: () => Number.POSITIVE_INFINITY };
+    const worker = createWorker(1, "socket", true, { gate, drainsNow });
+    worker.assign("a", 1, { stream: true });
+    await settle();
+    why = "outside its hours until 19:00 UTC";
+    await worker.watch.look();
+    await settle();
+    worker.watch.stop();
+    return worker;
+  };
+
+  test("gives it back with --drain now: its run stops, and its stream is another worker's", async () => {
+    const { loop, runs, session, streams } = await closed(true, false);
+    expect(runs[0]?.options.signal.aborted).toBe(true);
+    expect(session.of("job.released")).toMatchObject([{ job_id: "a", reason: "outside its hours until 19:00 UTC" }]);
+    expect(streams.dropped).toEqual(["a 1"]);
+    expect(loop.freeSlots()).toBe(0);
+  });
+
+  test.each([
+    ["without --drain now", false, false],
+    ["if it closes only for a look at its machine", true, true],
+  ])("finishes it %s", async (_, drainsNow, isLooking) => {
+    const { runs, session } = await closed(drainsNow, isLooking);
+    await runs[0]?.finish("done");
+    expect(session.of("job.completed")).toMatchObject([{ job_id: "a" }]);
+    expect(session.of("job.released")).toEqual([]);
   });
 });
 
