@@ -16,7 +16,7 @@ import { keepDevSecrets } from "./dev-secrets.ts";
 const STOP_GRACE_MS = 5_000;
 
 const start = (command: string, args: string[]): Supervised =>
-  supervise(command, ...programOf(command, args), toolEnvironment(), ROOT);
+  supervise(command, programOf(command, args), { env: toolEnvironment(), cwd: ROOT });
 
 /** Resolves when the edge ends, or a signal asks for it. */
 const serve = async (): Promise<number> => {

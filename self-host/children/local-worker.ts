@@ -48,7 +48,7 @@ export function startLocalWorker(worker: Plan): LocalWorker {
   const env = environmentOf(worker);
   const program = path.join(ROOT, PACKAGE_DIRECTORY, "cli", "main.js");
   const args = [...process.execArgv, program, "worker", "--instance", worker.instance];
-  const start = () => supervise("the local worker", process.execPath, args, env, ROOT, true);
+  const start = () => supervise("the local worker", [process.execPath, args], { env, cwd: ROOT, isTold: true });
   const isOver = async (): Promise<boolean> => {
     const hasEnded = await worker.hasKeyEnded();
     if (hasEnded) log("error", "process.ended", { detail: endedKey(worker.keyFile) });

@@ -48,19 +48,23 @@ const endGroup = ({ pid }: ChildProcess): void => {
   }
 };
 
-/** `what`: its name in the log. `isTold`: it listens to our message, and ends in order also where no signal asks it to. */
+interface Surroundings {
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  /** It listens to our message, and ends in order also where no signal asks it to. */
+  readonly isTold?: boolean;
+}
+
+/** `what`: its name in the log. `program`: the command and its arguments. */
 export const supervise = (
   what: string,
-  command: string,
-  args: string[],
-  env: NodeJS.ProcessEnv,
-  cwd: string,
-  isTold = false,
+  program: readonly [string, readonly string[]],
+  { env, cwd, isTold = false }: Surroundings,
 ): Supervised => {
   const format = logFormatOf(process.env);
   const output = format === "json" || process.platform === "win32" ? "pipe" : "inherit";
   const stdio: StdioOptions = ["ignore", output, output, ...(isTold ? ["ipc" as const] : [])];
-  const child = spawn(command, args, { cwd, env, stdio, ...apart(process.platform) });
+  const child = spawn(...program, { cwd, env, stdio, ...apart(process.platform) });
   if (format === "json") logOutput(what, child);
   else passOutput(child);
   guardAgainstOrphaning(child);

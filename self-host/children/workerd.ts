@@ -53,5 +53,6 @@ export const startWorkerd = (
   const system = SYSTEM_VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   const env = { ...Object.fromEntries(system), ...environment };
   const inspector = inspectorPort === undefined ? [] : [`-i127.0.0.1:${inspectorPort}`];
-  return supervise("workerd", workerd(), ["serve", "--experimental", ...inspector, config], env, path.dirname(config));
+  const args = ["serve", "--experimental", ...inspector, config];
+  return supervise("workerd", [workerd(), args], { env, cwd: path.dirname(config) });
 };

@@ -34,7 +34,7 @@ afterEach(() => {
 test("are entries of a JSON log, those that are entries already as they are, without the addresses in a binary", async () => {
   vi.stubEnv("SERVICE_LOG", "json");
   configureLog({ SERVICE_LOG: "json" });
-  await supervise("a child", process.execPath, ["-e", PROGRAM], process.env, process.cwd()).exited;
+  await supervise("a child", [process.execPath, ["-e", PROGRAM]], { env: process.env, cwd: process.cwd() }).exited;
   await expect.poll(() => lines.length).toBe(3);
   expect(lines).toContain(ENTRY);
   const made = lines.filter((line) => line !== ENTRY).map((line) => JSON.parse(line));

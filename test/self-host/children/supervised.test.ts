@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { apart, supervise } from "../../../self-host/children/supervised.ts";
 
 const GRACE_MS = 20_000;
+const HERE = { env: process.env, cwd: process.cwd() };
 /** Says by its exit code what it was told. */
 const LISTENS = `
   process.on("message", (told) => process.exit(told === "shutdown" ? 7 : 1));
@@ -11,13 +12,13 @@ const LISTENS = `
 `;
 
 test("one that is told in words ends by itself, as on Windows, where a signal would end it at once", async () => {
-  const child = supervise("a child", process.execPath, ["-e", LISTENS], process.env, process.cwd(), true);
+  const child = supervise("a child", [process.execPath, ["-e", LISTENS]], { ...HERE, isTold: true });
   await child.stop(GRACE_MS);
   expect(await child.exited).toEqual({ code: 7, signal: null });
 });
 
 test("one that is not told gets a signal", async () => {
-  const child = supervise("a child", process.execPath, ["-e", LISTENS], process.env, process.cwd());
+  const child = supervise("a child", [process.execPath, ["-e", LISTENS]], HERE);
   await child.stop(GRACE_MS);
   expect(await child.exited).toEqual({ code: null, signal: "SIGTERM" });
 });
