@@ -5,6 +5,7 @@ import { MAX_LARGE_RESULT_BYTES } from "../../domain/file/file.ts";
 import type { ReportedFailure } from "../../domain/job/failure.ts";
 import type { Usage } from "../../domain/job/job.ts";
 import { fileId } from "../file.ts";
+import { startOf } from "../text/start-of.ts";
 import { count, json, jsonWithin, label, MAX_PROGRESS_BYTES, usd } from "../words/field.ts";
 import { reportedUsage, toUsage } from "./usage.ts";
 
@@ -14,7 +15,9 @@ const firstTokenMs = z
   .min(0)
   .nullish()
   .meta({ description: "milliseconds from the call to the runtime until the first event with content" });
-const errorMessage = z.string().max(8192);
+const MAX_MESSAGE_CHARS = 8192;
+/** Of a longer one its beginning: a worker with a long trace has no other way to say that its job failed. */
+const errorMessage = z.string().overwrite((text) => startOf(text, MAX_MESSAGE_CHARS));
 
 export const reportedError = z
   .strictObject({

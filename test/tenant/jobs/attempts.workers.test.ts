@@ -59,6 +59,15 @@ describe("a failure that may pass", () => {
     });
     expect(await typesOf(world, job)).toContain("job.attempt_failed");
   });
+
+  it("is final also with a message that is too long, of which its beginning is kept", async () => {
+    const world = await newWorld();
+    await present(world);
+    const job = await dispatch(world);
+    const failed = await fail(world, job, { code: "crashed", message: `Traceback${"x".repeat(10_000)}` });
+    expect(failed.status).toBe("failed");
+    expect(failed.error.message).toMatch(/^Tracebackx{8183}$/);
+  });
 });
 
 describe("a worker that can take nothing", () => {
