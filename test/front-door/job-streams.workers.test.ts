@@ -48,6 +48,26 @@ describe("a job's stream", () => {
     expect((await read(world, "none")).status).toBe(404);
   });
 
+  it("tells who opens it before a worker has the job the chunks of each attempt", async () => {
+    const world = await newWorld();
+    const { id } = await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
+    const reader = await read(world, id);
+    await reader.until((text) => text.includes('"pending"'));
+    const worker = await fakeWorker(world);
+    const first = await worker.nextJob();
+    worker.start(first);
+    worker.speak(first, 'data: {"text":"a"}\n\n');
+    await reader.until((text) => text.includes('id: 1.1\ndata: {"text":"a"}'));
+    worker.socket.send({ type: "job.released", id: "r", job_id: id, lease: 1, reason: "it closes" });
+    const second = await worker.nextJob();
+    worker.start(second);
+    worker.speak(second, 'data: {"text":"b"}\n\n');
+    await reader.until((text) => text.includes('id: 2.1\ndata: {"text":"b"}'));
+    worker.end(second);
+    worker.complete(second, "b");
+    expect(await reader.whole).toMatch(/event: end\ndata: \{"status":"completed".*\n\n$/);
+  });
+
   it("tells a reader that was cut off the rest, also after the job's end", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
