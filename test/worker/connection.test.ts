@@ -6,7 +6,6 @@ import { closeCodes, type Json } from "../../contract/words/values.ts";
 import { keepConnected } from "../../worker/connection.ts";
 import { Loop } from "../../worker/loop.ts";
 import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
-import { backoffMs } from "../../worker/session/backoff.ts";
 import { openHttpSession } from "../../worker/session/http-session.ts";
 import type { Opened, Session } from "../../worker/session/session.ts";
 import { frames, openSocketSession } from "../../worker/session/socket-session.ts";
@@ -273,15 +272,6 @@ describe("the WebSocket", () => {
     const numbers = completed(Array(100_000).fill(1));
     for (const frame of frames([numbers, numbers, numbers, numbers])) expect(jsonExcess(frame)).toBeNull();
     expect(frames([heartbeat(1)])).toEqual([JSON.stringify(heartbeat(1))]);
-  });
-});
-
-describe("the wait before another try", () => {
-  test("lies anywhere under a ceiling that doubles, to an end", () => {
-    expect(backoffMs(0, 0)).toBe(0);
-    expect(backoffMs(0, 0.999)).toBeLessThanOrEqual(500);
-    expect(backoffMs(3, 0.5)).toBe(2000);
-    expect(backoffMs(1_000, 0.999)).toBeLessThanOrEqual(30_000);
   });
 });
 

@@ -121,6 +121,15 @@ describe("running jobs", () => {
   });
 });
 
+test("the stream of a job that fails ends with its error", async () => {
+  const { runs, session, streams, assign } = createWorker();
+  assign("a", 1, { stream: true });
+  runs[0]?.options.emit(["data: 1\n\n"]);
+  await runs[0]?.fail({ code: "overloaded", message: "busy", status: 529, retryable: true });
+  expect(streams.said).toEqual(["data: 1\n\n", 'a 1 end {"code":"overloaded","message":"busy","status":529}']);
+  expect(session.of("job.failed")).toHaveLength(1);
+});
+
 test("a run that is being stopped keeps its place until it has really ended", async () => {
   const { loop, runs, assign } = createWorker();
   assign("a");
@@ -207,16 +216,22 @@ describe("reports", () => {
     ]);
   });
 
-  test("of a lease that was lost are dropped, and the run is stopped", async () => {
-    const { loop, session, runs, assign } = createWorker();
+  test("of a lease that was lost are dropped, those of other jobs are not, and the run is stopped", async () => {
+    const { loop, session, runs, assign } = createWorker(2);
     assign("a");
+    assign("b");
+    await runs[1]?.finish("done");
     ack(loop, session.of("job.started")[0], { ok: false, problem: problem(409, "lease_lost") });
     await settle();
     expect(runs[0]?.options.signal.aborted).toBe(true);
-    expect(loop.heldJobIds).toEqual([]);
+    expect(loop.heldJobIds).toEqual(["b"]);
     const next = new FakeSession();
     loop.attach(next);
-    expect(next.sent.map(({ type }) => type)).toEqual(["presence"]);
+    expect(next.sent).toMatchObject([
+      { type: "presence", jobs: ["b"] },
+      { type: "job.started", job_id: "b" },
+      { type: "job.completed", job_id: "b" },
+    ]);
   });
 
   test.each([

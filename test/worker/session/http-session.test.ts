@@ -51,6 +51,14 @@ test("a start that is waited for is told at once, and answered by then", async (
   expect(await session.startTold?.("b")).toBe(undefined);
 });
 
+test("a result that comes while its start is held back stands for it", async () => {
+  await open();
+  session.send({ type: "job.started", id: "1", job_id: "a", lease: 1 });
+  session.send({ type: "job.completed", id: "2", job_id: "a", lease: 1, result: "soon" });
+  await expect.poll(() => heard.map((message) => "id" in message && message.id)).toEqual(["1", "2"]);
+  expect(coordinator.received.map(({ type }) => type)).toEqual(["job.completed"]);
+});
+
 test("the result of an earlier lease does not stand for the start of the next one", async () => {
   await open();
   session.send({ type: "job.started", id: "2", job_id: "a", lease: 2 });
