@@ -1,6 +1,8 @@
 // What a worker says that a stream spent which was cut before its runtime told its counts: never nothing.
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Runtime } from "../../../worker/calls/runtime.ts";
 import { openRuntime } from "../../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../../worker/runtimes/provider-keys.ts";
@@ -89,6 +91,17 @@ test("an answer that breaks off before it is whole counts its input: it was writ
   const outcome = await run(hosted("groq", "openai", `${server.url}/v1`), { api: "chat/completions", input });
   expect(outcome).toMatchObject({ ok: false, usage_estimated: true, usage: { output_tokens: 0 } });
   expect(outcome.usage?.input_tokens).toBeGreaterThan(300);
+});
+
+test("a request that breaks off before its answer has cost nothing", async () => {
+  const server = createServer((socket) => socket.once("data", () => socket.destroy())).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const task = { api: "chat/completions", input: { model: "m1", messages } } as const;
+  const outcome = await run(hosted("groq", "openai", `http://127.0.0.1:${port}/v1`), task);
+  expect(outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable" } });
+  expect(outcome.usage).toBeUndefined();
 });
 
 test("a runtime's own counts are used where it told them before it failed", async () => {

@@ -59,6 +59,17 @@ describe("a stream that its runtime ends", () => {
     expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("the engine died") } });
     expect(events).not.toContain("[DONE]");
   });
+
+  test.each([
+    ["as OpenAI says it", { type: "error", code: "server_error", message: "the engine died", param: null }],
+    ["without a type", { error: { code: "server_error", message: "the engine died" } }],
+  ])("of responses with an error %s fails in its words", async (_what, error) => {
+    const body = [event({ type: "response.output_text.delta", delta: "Hel" }), event(error)];
+    const server = await serve(openai(["m1"], () => ({ body })));
+    const input = { model: "m1", stream: true, input: "hi" };
+    const outcome = await run(local("vllm", server.url), { api: "responses", input });
+    expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("the engine died") } });
+  });
 });
 
 describe("after [DONE]", () => {
