@@ -44,7 +44,8 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     const { job, answer } = await openStream(world);
     const waiting = post(world.key, "/v1/embeddings", { model: "w1", input: "x" });
     await settled(50);
-    await world.ok("POST", "/killswitch", { level: 1, reason: "drill" });
+    // A worker has both.
+    expect(await world.ok("POST", "/killswitch", { level: 1, reason: "drill" })).toMatchObject({ halted_jobs: 2 });
     expect(await answer.whole).toContain('"code":"killswitch_active"');
     expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "killswitch_active" });
     const refused = await waiting;

@@ -108,6 +108,20 @@ it.each(Object.keys(ENDINGS))("a stream is under way until it has ended, by %s",
   await expect.poll(async () => (await key.get("/api/queue")).status).toBe(200);
 });
 
+it("an answer that has begun with line feeds is under way until it is whole", async () => {
+  const worker = await fakeWorker(world);
+  const key = await world.withKey("standard");
+  await world.ok("PUT", "/config", { api: { limits: { in_flight: 1 } }, front_door: { commit_after_seconds: 0.1 } });
+  const answering = post(key.key, CHAT, chat());
+  const job = await worker.nextJob();
+  const answer = await answering;
+  expect(await answer.until((text) => text !== "")).toBe("\n");
+  expect((await key.get("/api/queue")).status).toBe(429);
+  worker.complete(job, chatAnswer("late"));
+  await answer.whole;
+  await expect.poll(async () => (await key.get("/api/queue")).status).toBe(200);
+});
+
 it("an answer that is not streamed gives its share back however it ends", async () => {
   const worker = await fakeWorker(world);
   const key = await world.withKey("standard");

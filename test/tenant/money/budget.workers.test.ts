@@ -22,7 +22,9 @@ describe("a budget that rejects", () => {
     const refused = await world.post("/dispatch", { prompt: "x" });
     expect(refused).toMatchObject({ status: 503, body: { code: "budget_reached", title: "Budget reached" } });
     expect(refused.body.detail).toContain("$1.5");
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    const retryAfter = Number(refused.headers.get("retry-after"));
+    expect(retryAfter).toBeGreaterThan(0);
+    expect(retryAfter).toBeLessThanOrEqual(DAY_MS / 1000);
     expect((await world.post("/dispatch?queue=true", { prompt: "x" })).status).toBe(503);
     await evictDurableObject(world.stub);
     expect((await world.post("/dispatch", { prompt: "x" })).status).toBe(503);
