@@ -70,6 +70,9 @@ describe("jobs that are created at the same time", () => {
     expect(requests.map(({ length }) => length)).toEqual([500, 1]);
     await Promise.all([1, 2, 3].map(() => create({ prompt: "x".repeat(300_000) })));
     expect(requests.slice(2).map(({ length }) => length)).toEqual([2, 1]);
+    // Each too long for one that is shared.
+    await Promise.all([1, 2].map(() => create({ prompt: "x".repeat(800_000) })));
+    expect(requests.slice(4).map(({ length }) => length)).toEqual([1, 1]);
   });
 });
 
