@@ -159,6 +159,21 @@ describe("a person", () => {
     expect((await ask(browser, "DELETE", `/api/keys/${made.body.id}`)).status).toBe(204);
   });
 
+  it("neither rotates nor revokes the key of another", async () => {
+    const { browser: ada } = await signIn(ADA);
+    const { browser: grace } = await signIn(GRACE);
+    const asked = { name: "k", role: "standard" };
+    for (const { body: other } of [
+      await admin("POST", "/api/keys", asked),
+      await ask(ada, "POST", "/api/keys", asked),
+    ]) {
+      const place = `/api/keys/${other.id}`;
+      expect((await ask(grace, "POST", `${place}/rotate`, {})).status).toBe(403);
+      expect((await ask(grace, "DELETE", place)).status).toBe(403);
+      expect((await send({ url: service.server.url, key: other.key }, "GET", "/api/jobs")).status).toBe(200);
+    }
+  });
+
   it("is named in the audit, in jobs, in pauses and in the killswitch", async () => {
     const { browser } = await signIn(ADA);
     const { id } = await personOf("ada");
