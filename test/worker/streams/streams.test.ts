@@ -212,6 +212,9 @@ describe("the data line", () => {
     await streams.end("a", 4, null);
     expect(relay.posted[0]?.text).toBe(word("one") + word("two"));
     expect(relay.posted[0]?.path).toBe("/api/jobs/a/stream?lease=4");
+    streams.open("quiet", 1, () => {});
+    expect(streams.end("quiet", 1, null)).toBeUndefined();
+    expect(relay.posted.length).toBe(1);
     relay.answersEarly = 409;
     const whenGone = vi.fn();
     streams.open("b", 1, whenGone).write([word("nobody hears it")]);
