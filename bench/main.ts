@@ -1,7 +1,8 @@
 // `npm run bench`: how fast Signalbox is, relative to a minimal object in the same run on the same machine. Prints a
 // table and one JSON line. Times are never asserted: machines differ, ratios differ less. Usage: npm run bench [--
-// --quick | --full] [--warm <seconds>] [--fsync-ms <ms>] [--only <part,…>] [--only soak --soak-minutes <minutes>]
-// [--only hostile --heap <MiB> --attack <words of its name>] [--only dashboard --kept <folder>]
+// --quick | --full] [--warm <seconds>] [--fsync-ms <ms>] [--only <part,…>] [--only soak --soak-minutes <minutes>
+// --soak-jobs <jobs a second>] [--only hostile --heap <MiB> --attack <words of its name>] [--only dashboard --kept
+// <folder>]
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -134,6 +135,7 @@ function readFlags() {
       attack: { type: "string", default: "" },
       kept: { type: "string" },
       "soak-minutes": { type: "string", default: "10" },
+      "soak-jobs": { type: "string" },
     },
   });
   const all = { ...PARTS, ...EXTRA_PARTS };
@@ -143,6 +145,8 @@ function readFlags() {
   if (!(Number(values.warm) >= 0)) throw new Error("--warm takes a number of seconds");
   if (!(Number(values["fsync-ms"]) >= 0)) throw new Error("--fsync-ms takes a number of milliseconds");
   if (!(Number(values["soak-minutes"]) > 0)) throw new Error("--soak-minutes takes a number of minutes");
+  const soakJobs = values["soak-jobs"] === undefined ? null : Number(values["soak-jobs"]);
+  if (soakJobs !== null && !(soakJobs > 0)) throw new Error("--soak-jobs takes a number of jobs a second");
   const names = only.length > 0 ? only : Object.keys(PARTS);
   const parts = Object.entries(all).filter(([name]) => names.includes(name));
   return {
@@ -150,7 +154,7 @@ function readFlags() {
     parts,
     warmMs: Number(values.warm) * 1000,
     fsyncMs: Number(values["fsync-ms"]),
-    soakMinutes: Number(values["soak-minutes"]),
+    soak: { minutes: Number(values["soak-minutes"]), jobsPerSecond: soakJobs },
     hostileArgs: values.heap === undefined ? [] : ["--heap", values.heap],
     attack: values.attack,
     keptIn: values.kept === undefined ? null : path.resolve(values.kept),
@@ -168,7 +172,7 @@ async function attempt(name: string, part: Measurement, bench: Bench): Promise<v
 }
 
 async function main(): Promise<void> {
-  const { scale, parts, warmMs, fsyncMs, soakMinutes, hostileArgs, attack, keptIn } = readFlags();
+  const { scale, parts, warmMs, fsyncMs, soak, hostileArgs, attack, keptIn } = readFlags();
   const folder = mkdtempSync(path.join(tmpdir(), "signalbox-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
@@ -180,7 +184,7 @@ async function main(): Promise<void> {
     ...SCALES[scale],
     scale,
     warmMs,
-    soakMinutes,
+    soak,
     hostileArgs,
     attack,
     folder,

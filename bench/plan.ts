@@ -19,7 +19,8 @@ export interface Bench {
   warmMs: number;
   clients: readonly number[];
   sizes: Sizes;
-  soakMinutes: number;
+  /** Of the part `soak`; null: half of what is most. */
+  soak: { readonly minutes: number; readonly jobsPerSecond: number | null };
   /** Options of `npm start` for the servers of the part `hostile`. */
   hostileArgs: readonly string[];
   /** The part `hostile` runs the attacks with these words in their names. */

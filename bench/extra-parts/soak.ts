@@ -1,5 +1,5 @@
-// Half of the maximum load over HTTP, for many minutes: whether latency, memory and the object's database stay the
-// same. Only when asked for by name.
+// Half of the maximum load over HTTP, or as much as is said, for many minutes: whether latency, memory and the object's
+// database stay the same. Little load shows what is freed only when much has come. Only when asked for by name.
 
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -23,28 +23,29 @@ const LEAST_SPANS = 6;
 const LOOK_EVERY_MS = 1_000;
 const MIB = 1024 * 1024;
 
-export const soak = async ({ folder, soakMinutes, say }: Bench): Promise<void> => {
+export const soak = async ({ folder, soak: { minutes, jobsPerSecond: asked }, say }: Bench): Promise<void> => {
   const dataDir = path.join(folder, "soak");
   const served = await startInspected(dataDir);
   try {
-    const saturated = await openSignalbox(served.port);
-    const { jobsPerSecond } = await httpJobs([saturated], CLIENTS, SATURATION_PACE);
-    const rate = jobsPerSecond * LOAD_SHARE;
+    const rate = asked ?? (await saturationOf(served)) * LOAD_SHARE;
     const tenant = await createTenant(served.port);
     await callAllClients(tenant, (connection, client) =>
       connection.call("POST", "/presence", { instance: nameOf(client), provider: "http", tags: nameOf(client) }),
     );
     const load = startLoad(tenant, rate);
     const onSpan = (which: string, span: Span) => saySpan(say, which, span);
-    const watched = watch({ served, dataDir, load, totalMs: soakMinutes * 60_000, onSpan });
+    const watched = watch({ served, dataDir, load, totalMs: minutes * 60_000, onSpan });
     const spans = await watched.finally(() => load.stop());
-    sayTrend(say, spans, `${Math.round(rate)} jobs/s, half of saturation`);
+    sayTrend(say, spans, `${Math.round(rate)} jobs/s${asked === null ? ", half of saturation" : ""}`);
   } finally {
     await served.stop();
   }
 };
 
-/** One span of the run; memory and files at their smallest, after garbage collection. */
+const saturationOf = async ({ port }: Inspected): Promise<number> =>
+  (await httpJobs([await openSignalbox(port)], CLIENTS, SATURATION_PACE)).jobsPerSecond;
+
+/** One span of the run; memory at its smallest, the heap at its end. */
 interface Span {
   p50Ms: number;
   p99Ms: number;
@@ -159,20 +160,19 @@ const watch = async ({ served, dataDir, load, totalMs, onSpan }: Watch): Promise
   while (spans.length < count) {
     const endsAt = startedAt + (spans.length + 1) * spanMs;
     const writtenBefore = served.writtenBytes() ?? 0;
-    const looks: { resident: number; heap: number }[] = [];
+    let residentBytes = Number.POSITIVE_INFINITY;
     do {
       await pause(Math.min(LOOK_EVERY_MS, endsAt - performance.now()));
-      looks.push({ resident: served.residentBytes() ?? 0, heap: await served.inspector.heapBytes() });
+      residentBytes = Math.min(residentBytes, served.residentBytes() ?? 0);
     } while (performance.now() < endsAt);
     const latencies = load.takeLatencies();
-    const least = (key: "resident" | "heap") => Math.min(...looks.map((look) => look[key])) / MIB;
     spans.push({
       p50Ms: percentile(latencies, 0.5),
       p99Ms: percentile(latencies, 0.99),
       jobsPerSecond: (latencies.length * 1000) / spanMs,
       writtenKibPerJob: ((served.writtenBytes() ?? 0) - writtenBefore) / 1024 / Math.max(1, latencies.length),
-      residentMib: least("resident"),
-      heapMib: least("heap"),
+      residentMib: residentBytes / MIB,
+      heapMib: (await served.inspector.heapBytes()) / MIB,
       objectMib: databaseFilesBelow(path.join(dataDir, "state", "objects")) / MIB,
     });
     const last = spans.at(-1);

@@ -63,8 +63,9 @@ export class Inspector {
     return profile as CpuProfile;
   }
 
-  /** The JavaScript heap in use, in bytes, including garbage. */
+  /** The JavaScript heap in use, in bytes, once its garbage is collected, which holds up what runs there. */
   async heapBytes(): Promise<number> {
+    await this.send("HeapProfiler.collectGarbage");
     return (await this.send("Runtime.getHeapUsage")).usedSize as number;
   }
 
