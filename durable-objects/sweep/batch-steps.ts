@@ -227,7 +227,10 @@ export const fed = (
 type Given = { readonly [field: string]: Json };
 
 /** The batch remembers a line's answer, not the runtime, which can do none in the background either. */
-const remembered = ({ background: _background, ...given }: Given): Given => ({ ...given, store: false });
+const remembered = ({ background: _background, background_options: _options, ...given }: Given): Given => ({
+  ...given,
+  store: false,
+});
 
 const toNewJob = (
   batch: BatchRecord,

@@ -18,7 +18,14 @@ export const MAX_DOOR_BODY_BYTES: number = 32 * 1024 * 1024;
 const BODY_DEADLINE_MS = 120_000;
 
 /** The members that the edge may write itself. */
-const CHANGED_MEMBERS = ["model", "store", "stream_options", "previous_response_id", "background"] as const;
+const CHANGED_MEMBERS = [
+  "model",
+  "store",
+  "stream_options",
+  "previous_response_id",
+  "background",
+  "background_options",
+] as const;
 /** Those that are read whole: they are written again, or a stored response repeats them. */
 const WHOLE_MEMBERS = [
   "metadata",

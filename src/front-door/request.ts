@@ -61,7 +61,7 @@ const HEADERS = {
   tier: z.enum(TIERS),
 };
 
-const SERVICE_TIERS: Readonly<Record<string, Priority>> = { flex: "low", priority: "high" };
+const SERVICE_TIERS: Readonly<Record<string, Priority>> = { flex: "low", priority: "high", fast: "high" };
 
 /** The client's headers that are meant for the runtime. Its key and cookies are never passed on. */
 const ANTHROPIC_HEADERS = ["anthropic-version", "anthropic-beta"];
@@ -104,8 +104,9 @@ const changesOf = (api: Api, body: Body, isStreamed: boolean): Changes => {
 };
 
 /** The coordinator remembers, not the runtime. */
-const forgotten = ({ background, previous_response_id: previous }: Body): Changes => ({
+const forgotten = ({ background, background_options: options, previous_response_id: previous }: Body): Changes => ({
   ...(background == null ? {} : { background: false }),
+  ...(options == null ? {} : { background_options: {} }),
   ...(previous == null ? {} : { previous_response_id: null }),
 });
 
@@ -157,12 +158,12 @@ const edgeOf = ({ edge }: Body): boolean => {
 /** Fields that are meant for the coordinator, and would be refused by a runtime. */
 const withoutOurs = ({ models: _models, edge: _edge, ...body }: Body): Body => body;
 
-/** A small request as its runtime gets it: the stateful fields that would be null or false are left out. */
+/** A small request as its runtime gets it: the stateful fields that would be null, false or empty are left out. */
 const inputOf = (body: Body, changes: Changes): Body =>
   Object.fromEntries(
     Object.entries({ ...withoutOurs(body), ...changes }).filter(([name]) => !STATEFUL.has(name) || !(name in changes)),
   );
-const STATEFUL: ReadonlySet<string> = new Set(["background", "previous_response_id"]);
+const STATEFUL: ReadonlySet<string> = new Set(["background", "background_options", "previous_response_id"]);
 
 export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts): Promise<DoorRequest> => {
   if (isOptional(api)) await ask(c, token, "mayAsk", unread(api));

@@ -207,7 +207,8 @@ it("of responses gives the runtime whole requests, and refuses those that follow
     ["unsupported_parameter", "body.previous_response_id"],
     ["unsupported_parameter", "body.input"],
   ]);
-  const whole = await begin(openai, [asking("c", { background: true, store: true })], { endpoint: url });
+  const remembered = { background: true, background_options: { completion_window: "2h" }, store: true };
+  const whole = await begin(openai, [asking("c", remembered)], { endpoint: url });
   expect((await whenEnded(openai, whole.id)).request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
   expect(worker.jobs.map(({ input }) => input)).toEqual([
     { model: "m1", input: "hi", conversation: null, store: false },

@@ -330,7 +330,7 @@ describe("a request that is not streamed", () => {
     expect(answered.headers.get("request-id")).toEqual(expect.any(String));
   });
 
-  it("says more in its headers, and flex and priority in service_tier", async () => {
+  it("says more in its headers, and flex, fast and priority in service_tier", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world, { tags: "gpu,eu" });
     const headers = {
@@ -350,6 +350,11 @@ describe("a request that is not streamed", () => {
     });
     worker.complete(job, {});
     await answering;
+    const fast = post(world.key, CHAT, chat({ service_tier: "fast" }));
+    const sooner = await worker.nextJob();
+    expect(sooner.priority).toBe("high");
+    worker.complete(sooner, {});
+    await fast;
     const unheardOf = post(world.key, CHAT, chat({ service_tier: "constructor" }));
     const ordinary = await worker.nextJob();
     expect(ordinary.priority).toBe("normal");

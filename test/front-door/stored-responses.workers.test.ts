@@ -8,6 +8,7 @@ import { fakeWorker, post, responseEvent, type Streamed } from "../support/worke
 
 const RESPONSES = "/v1/responses";
 const FILLING = "x".repeat(1_200_000);
+const TWO_HOURS = { completion_window: "2h" };
 
 const answerOf = (text: string) => ({
   id: "resp_of_the_runtime",
@@ -172,15 +173,23 @@ describe("a response in the background", () => {
     expect(worker.heard).toEqual([]);
   });
 
+  it("is none for its runtime, which would refuse options of it", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await inBackground(world, { background_options: TWO_HOURS });
+    expect((await worker.nextJob()).input).toEqual({ model: "m1", input: "say hello", store: false });
+  });
+
   it("waits with a body over 1 MiB, however long, and its worker gets it", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
     await world.ok("POST", "/api/workers/w1/pause", {});
-    const waiting = await inBackground(world, { filling: FILLING });
+    const waiting = await inBackground(world, { filling: FILLING, background_options: TWO_HOURS });
     await evictDurableObject(world.stub);
     await world.ok("POST", "/api/workers/w1/resume", {});
     const job = await worker.nextJob();
-    expect((await world.get(job.input_url)).body).toMatchObject({ filling: FILLING, background: false });
+    const { body } = await world.get(job.input_url);
+    expect(body).toMatchObject({ filling: FILLING, background: false, background_options: {} });
     worker.start(job);
     worker.complete(job, answerOf("hello"));
     await expect.poll(async () => (await read(world, waiting)).status).toBe("completed");
