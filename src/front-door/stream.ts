@@ -5,6 +5,7 @@
 import { type DoorError, errorEvent, openingOf, saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf } from "../../contract/front-door/door-status.ts";
 import { soundOf } from "../../contract/front-door/speech.ts";
+import { isObject } from "../../contract/text/json-object.ts";
 import type { LastWords } from "../../contract/text/whole-events.ts";
 import { within } from "../../contract/text/within.ts";
 import { OK } from "../../contract/words/http-status.ts";
@@ -103,8 +104,7 @@ const answerOfEnd = async (taken: Taken, job: Followed, headers: Record<string, 
   if (job.status !== "completed") return failureResponse(c, api, job, headers);
   const stored = job.answerFile === null ? null : await openStoredAnswer(c, token, job.answerFile, false);
   if (stored !== null) return answerBody(c, stored.body, { ...headers, "content-type": stored.contentType });
-  if (isLost(job) || (request.isSound && job.result === null))
-    return errorResponse(c, api, doorErrorOf(streamLost), headers);
+  if (isLost(job)) return errorResponse(c, api, doorErrorOf(streamLost), headers);
   if (request.isSound) return answer(c, job.result, 200, headers);
   return answerBody(c, eventsOf(taken, job), { ...headers, ...STREAM_HEADERS });
 };
@@ -139,8 +139,8 @@ const eventsOf = ({ request, asked }: Taken, { result }: Followed): string => {
   return asked.response === null ? events : namedEvents(events, asked.response);
 };
 
-/** It had more than a job keeps, and its events are gone. */
-const isLost = ({ result, resultBytes }: Followed): boolean => result === null && resultBytes !== null;
+/** It had more than a job keeps, and its events are gone; or its worker reported what is no answer: nothing, or text. */
+const isLost = ({ result }: Followed): boolean => !isObject(result);
 
 const begin = (taken: Taken): Promise<Beginning> =>
   beginStream(taken.asked.job, {

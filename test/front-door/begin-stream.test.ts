@@ -18,7 +18,6 @@ const job = (status: JobStatus, lease = 1): Followed => ({
   error: null,
   result: null,
   answerFile: null,
-  resultBytes: null,
   isSessionHit: null,
   hasFirstToken: false,
   retryAfterMs: null,

@@ -146,6 +146,21 @@ describe("a streamed answer", () => {
     expect(text.endsWith(DONE)).toBe(true);
   }, 15_000);
 
+  it.each([null, "whole"])(
+    "is lost where its worker sent no events and the result %j, which is no answer",
+    async (result) => {
+      const world = await newWorld();
+      const worker = await fakeWorker(world);
+      const answering = post(world.key, CHAT, streaming());
+      const job = await worker.nextJob();
+      worker.end(job);
+      await settled();
+      worker.complete(job, result);
+      const { status, whole } = await answering;
+      expect([status, JSON.parse(await whole).error.code]).toEqual([502, "stream_lost"]);
+    },
+  );
+
   it("is made of the result at once where its worker has ended it without a word", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);

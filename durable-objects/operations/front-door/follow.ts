@@ -29,8 +29,6 @@ export interface Followed {
   readonly result: Json;
   /** The file with its answer, until the client has it. */
   readonly answerFile: string | null;
-  /** The size of an answer that is not in `result`. */
-  readonly resultBytes: number | null;
   readonly isSessionHit: boolean | null;
   readonly hasFirstToken: boolean;
   readonly retryAfterMs: number | null;
@@ -56,7 +54,6 @@ export const present = (turn: Turn, job: Job, archived: Json): Followed => ({
   error: job.error,
   result: job.status === "completed" ? (turn.store.payloads.findResult(job.id) ?? archived) : null,
   answerFile: job.resultFile?.id ?? null,
-  resultBytes: job.resultBytes,
   isSessionHit: job.frontDoor?.isSessionHit ?? null,
   hasFirstToken: job.firstTokenAt !== null,
   retryAfterMs: job.frontDoor?.retryAfterMs ?? null,
@@ -76,7 +73,6 @@ export const gone = (job: JobResource): Followed => ({
   error: null,
   result: null,
   answerFile: null,
-  resultBytes: null,
   isSessionHit: null,
   hasFirstToken: false,
   retryAfterMs: null,
