@@ -102,8 +102,13 @@ it("a server whose folder another one holds says so before anything is built", a
     env: { ...process.env, SERVICE_DATA_DIR: checkout.path },
   });
   const ended = once(build, "exit");
-  const [said] = await once(build.stderr.setEncoding("utf8"), "data");
-  expect(said).toBe(`Waiting for the server that is using ${checkout.path} to stop …\n`);
+  let said = "";
+  build.stderr.setEncoding("utf8").on("data", (chunk) => {
+    said += chunk;
+  });
+  await expect
+    .poll(() => said, { timeout: 30_000 })
+    .toContain(`Waiting for the server that is using ${checkout.path} to stop …\n`);
   lock.close();
   expect(await ended).toEqual([0, null]);
 });
