@@ -179,14 +179,15 @@ type Try = Call & { readonly isRepeated?: boolean };
 const mayBeCalledAgain = (call: Call): boolean =>
   isHarmless(call) && (call.repeats !== "keyed" || call.options?.idempotencyKey !== undefined);
 
-const mayHaveArrived = (problem: ApiProblem): boolean => !wasNothingDone(problem) && !isNeverReached(problem.cause);
+const isPlain = (url: string, error: unknown): boolean =>
+  url.startsWith("https:") && PLAIN_ANSWER.test(reasonOf(error));
+
+const hasNotArrived = (url: string, error: unknown): boolean => isPlain(url, error) || isNeverReached(error);
 
 export const unreachable = (url: string, error: unknown, call?: Try): ApiProblem => {
-  const said = reasonOf(error) || String(error);
-  const isPlain = url.startsWith("https:") && PLAIN_ANSWER.test(said);
-  const cause = isPlain ? "it does not speak https: write http://" : said;
+  const cause = isPlain(url, error) ? "it does not speak https: write http://" : reasonOf(error) || String(error);
   const where = url === "" ? "" : ` at ${url}`;
-  const isNotSent = call?.isRepeated !== true && (isPlain || isNeverReached(error));
+  const isNotSent = call?.isRepeated !== true && hasNotArrived(url, error);
   const isSure = call === undefined || mayBeCalledAgain(call) || isNotSent;
   return new ApiProblem(
     {
@@ -263,7 +264,7 @@ export class Transport {
           throw error;
         }
         onRetry?.(error);
-        isRepeated ||= mayHaveArrived(error);
+        isRepeated ||= !wasNothingDone(error) && !hasNotArrived(this.#base, error.cause);
         await pause(ms, call.options?.signal);
       }
     }

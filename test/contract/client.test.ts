@@ -29,7 +29,9 @@ const problem = (status: number, code: string, headers: Record<string, string> =
 const breaksOff: Answer = () => Promise.reject(new TypeError("fetch failed"));
 
 /** A client of a service that gives these answers in turn, and then the last one for ever. */
-const clientOf = (answers: readonly Answer[], options: { key?: string; retries?: number; timeoutMs?: number } = {}) => {
+type Given = { url?: string; key?: string; retries?: number; timeoutMs?: number };
+
+const clientOf = (answers: readonly Answer[], options: Given = {}) => {
   const seen: Seen[] = [];
   const send = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     seen.push({
@@ -171,6 +173,9 @@ describe("what fails in passing", () => {
     for (const ask of [create, job])
       for (const cause of [refused, refusedTwice]) expect(await says([failing(cause)], ask)).toMatch(isSure);
     expect(await says([failing(refused), failing(refused)], job)).toMatch(isSure);
+    const plain = failing(new Error("ssl3_get_record:wrong version number"));
+    const { client } = clientOf([plain], { url: "https://box:8787", retries: 1 });
+    expect((await refusal(job(client))).message).toContain("write http://). Check that it runs and try again.");
     for (const again of [keyedJob, ({ session }: Client) => session.signIn("k")])
       expect(await says([breaksOff], again)).toContain("Check that it runs and try again.");
   });
