@@ -1,6 +1,7 @@
 // What the worker must know about an API to pass its answers through: how a stream becomes the whole answer, which
 // event is the first with content, how it signals its end or a failure, and what was spent. It translates nothing.
 
+import { readPath } from "../../contract/words/values.ts";
 import type { Spent } from "./usage.ts";
 
 export type Noted =
@@ -44,6 +45,10 @@ export type Dialect = {
   /** Such an answer passes as it comes, as OpenAI's events of sound, if its client reads events. */
   speaks?: true;
 };
+
+/** `result` is an answer of the API, as far as one can tell. */
+export const isAnswerOf = ({ answerHas }: Dialect, result: unknown): boolean =>
+  answerHas.some((path) => readPath(result, path) != null);
 
 /** What is wrong with an answer of another program. */
 export const lacking = ({ answerHas: [path = ""] }: Dialect): string => `its answer has no ${path.split(".")[0]}`;

@@ -4,8 +4,8 @@
 import { MAX_SPEECH_BYTES, SPEECH_DONE, speechDelta } from "../../contract/front-door/speech.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { MAX_RESULT_BYTES } from "../../contract/words/field.ts";
-import { MAX_LARGE_RESULT_BYTES, readPath } from "../../contract/words/values.ts";
-import { type Dialect, lacking } from "../apis/dialect.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
+import { type Dialect, isAnswerOf, lacking } from "../apis/dialect.ts";
 import { TopMembers } from "../apis/top-members.ts";
 import { withoutArray } from "./error-body.ts";
 import {
@@ -104,7 +104,7 @@ const resultOf = ({ dialect, explain }: Reader, result: unknown, isPart = false)
   if (result == null) return failed(explain({ body: NOT_JSON }));
   const said = withoutArray(result);
   if (isObject(said) && said.error) return failed(explain({ body: said }));
-  const isAnswer = isPart || dialect.answerHas.some((path) => readPath(result, path) != null);
+  const isAnswer = isPart || isAnswerOf(dialect, result);
   const spent = dialect.spentOf(result);
   return isAnswer ? { ok: true, result, ...spent } : failed(explain({ body: lacking(dialect) }), spent);
 };

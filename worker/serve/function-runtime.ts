@@ -8,7 +8,7 @@ import { saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { dataOf } from "../../contract/text/event-text.ts";
 import { parseJson } from "../../contract/text/json-object.ts";
 import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
-import type { Assembly, Dialect } from "../apis/dialect.ts";
+import { type Assembly, type Dialect, isAnswerOf } from "../apis/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
 import { COUNTS, type Spent } from "../apis/usage.ts";
@@ -128,10 +128,10 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
     // What an API's answer says of its counts need not be told a second time.
     const spentOf = (whole: unknown) => ({ ...dialect?.spentOf(whole), ...answer.spent });
     if (isAnswer(dialect, result)) return written(result, answer, spentOf);
-    if (life.told?.isWhole()) {
-      const whole = life.told.result();
+    const whole = life.told?.isWhole() ? life.told.result() : null;
+    // The last event of images or of sound is none that a client without a stream could read.
+    if (dialect !== null && whole !== null && (task.job.stream || isAnswerOf(dialect, whole)))
       return { ok: true, result: whole, ...spentOf(whole) };
-    }
     const isSilent = dialect !== null && (life.lastEvent === "" || !task.job.stream);
     return isSilent ? failed(noAnswer(task.api), answer.spent) : answer.outcome();
   } catch (error) {
@@ -143,8 +143,10 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
 };
 
 /** A client of an API cannot read text or nothing in place of an answer, unless the API has answers of text. */
-const isAnswer = (dialect: Dialect | null, result: unknown): boolean =>
-  dialect === null || dialect.answersInBytes ? result !== undefined : typeof result === "object" && result !== null;
+const isAnswer = (dialect: Dialect | null, result: unknown): boolean => {
+  if (dialect === null) return result !== undefined;
+  return result != null && (typeof result === "object" || dialect.answersInBytes === true);
+};
 
 const noAnswer = (api: Api | null): JobFailure => ({
   code: "bad_output",
@@ -234,9 +236,11 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
       );
     // The events of an API are its own; the text of ordinary jobs is kept as their result, too.
     if (typeof part === "string" && job.api === null) return answer.take({ key: "text", text: part.toWellFormed() });
-    if (typeof part === "string" && !isChunk(part))
+    // Who passes on what stood behind `data:` passes on a space, too.
+    const chunk = typeof part === "string" ? part.trim() : part;
+    if (typeof chunk === "string" && !isChunk(chunk))
       throw new TypeError(`emit takes a chunk, which is an object, in an answer of ${job.api}, and no text`);
-    life.lastEvent = eventOf(job.api, part);
+    life.lastEvent = eventOf(job.api, chunk);
     if ((life.told?.size() ?? 0) > MAX_LARGE_RESULT_BYTES) life.told = null;
     life.told?.take(dataOf(life.lastEvent));
     await options.emit([life.lastEvent]);

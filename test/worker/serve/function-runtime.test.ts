@@ -106,6 +106,23 @@ test.each<[string, Handler, boolean]>([
   expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output", retryable: false } });
 });
 
+test("nothing in place of a transcript fails the job, and text does not", async () => {
+  expect(await run("audio/transcriptions", () => null, false)).toMatchObject({
+    outcome: { ok: false, error: { code: "bad_output" } },
+  });
+  expect((await answered("audio/transcriptions", () => "Hello", false)).outcome).toMatchObject({ result: "Hello" });
+});
+
+test.each<[Api, object, boolean]>([
+  ["images/generations", { type: "image_generation.completed", b64_json: "aGk=" }, false],
+  ["audio/speech", { type: "speech.audio.done" }, false],
+  ["audio/transcriptions", { type: "transcript.text.done", text: "Hello" }, true],
+])("the last event of %s is an answer only where a client can read it as one", async (api, last, isOne) => {
+  const handler: Handler = (_, { emit }) => emit(last as Record<string, unknown>);
+  expect((await run(api, handler, false)).outcome.ok).toBe(isOne);
+  expect((await run(api, handler, true)).outcome.ok).toBe(true);
+});
+
 test("chunks without their end are no answer for a client that asked for no stream", async () => {
   const { outcome } = await run("messages", (_, { emit }) => emit({ type: "ping" }), false);
   expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output" } });
@@ -124,10 +141,13 @@ test("text among the chunks of an answer fails the job, and no client sees it", 
 
 test("a chunk may be emitted as JSON", async () => {
   const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
-  expect(await said("chat/completions", (_, { emit }) => emit(stop))).toEqual([
-    `data: ${stop}\n\n`,
-    "data: [DONE]\n\n",
-  ]);
+  const events = [`data: ${stop}\n\n`, "data: [DONE]\n\n"];
+  expect(await said("chat/completions", (_, { emit }) => emit(stop))).toEqual(events);
+  const passedOn: Handler = async (_, { emit }) => {
+    await emit(` ${stop}`);
+    await emit(" [DONE]");
+  };
+  expect(await said("chat/completions", passedOn)).toEqual(events);
 });
 
 test("what an answer says of its counts are its job's, unless the handler said otherwise", async () => {
