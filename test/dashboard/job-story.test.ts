@@ -88,6 +88,17 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
       );
     const before = await widthOf();
     expect(before).toBeGreaterThan(300);
+    const placeOf = (name: string, ofRoot: string): Promise<number[]> =>
+      attempts
+        .locator(name)
+        .first()
+        .evaluate((part, size) => {
+          document.documentElement.style.fontSize = size;
+          const { left, right } = part.getBoundingClientRect();
+          return [left, right].map(Math.round);
+        }, ofRoot);
+    for (const size of ["24px", "16px"])
+      expect(await placeOf(".fall-axis", size)).toEqual(await placeOf(".fall-bar", size));
     await attempts.getByRole("button", { name: "Zoom" }).click();
     await expect.poll(widthOf).toBeLessThan(before);
     await expect.poll(() => attempts.locator(".attempt").first().locator(".fall-away").count()).toBe(3);

@@ -55,13 +55,20 @@ const roundStep = (max: number, most: number): number => {
   return (([1, 2, 5].find((times) => times * power * most >= max) ?? 10) as number) * power;
 };
 
+/** Where the browser's user has chosen no other size. */
+const USUAL_TEXT_PX = 16;
+const textPx = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+/** In the picture's own pixels, which grow with the page's text. */
 const useWidth = () => {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useEffect(() => {
     const { current } = box;
     if (current === null) return;
-    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    const observer = new ResizeObserver(([entry]) =>
+      setWidth(Math.floor(((entry?.contentRect.width ?? 0) * USUAL_TEXT_PX) / textPx())),
+    );
     observer.observe(current);
     return () => observer.disconnect();
   }, []);
@@ -233,7 +240,12 @@ export const Plot = ({ name, at, lines, marks = [], height = 160, ...rest }: Plo
   return (
     <div ref={box} class="plot" role="img" aria-label={name}>
       {width > LEFT && (
-        <svg class="plot-drawing" viewBox={`0 0 ${width} ${height}`} height={height} aria-hidden="true">
+        <svg
+          class="plot-drawing"
+          viewBox={`0 0 ${width} ${height}`}
+          height={`${height / USUAL_TEXT_PX}rem`}
+          aria-hidden="true"
+        >
           <Axes {...rest} at={at} scale={scale} max={max} width={width} height={height} />
           {lines.map((line) => (
             <Shape key={line.label} line={line} scale={scale} />
