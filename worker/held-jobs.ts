@@ -37,7 +37,7 @@ export class HeldJobs {
   readonly #settledLeases = new Map<string, number>();
   /**
    * Stands before the oldest of them: a new iterator would pass all entries that were deleted since the map last grew.
-   * Each that comes moves it on, so that it keeps none alive.
+   * Until the map is full it keeps alive what came before, a few numbers; then each job that comes moves it on.
    */
   readonly #oldestSettled = this.#settledLeases.keys();
 

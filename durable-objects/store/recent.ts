@@ -1,5 +1,5 @@
-// A cache of records written or read recently, so that the next step of a job or the next call of a key needs no query.
-// Every write of a row goes through its table, which updates the cache; a rollback clears it.
+// A cache of what was kept last. Of a table's records, so that the next step of a job or the next call of a key needs no
+// query: every write of a row goes through its table, which updates the cache; a rollback clears it.
 
 export class Recent<T> {
   readonly #limit: number;
