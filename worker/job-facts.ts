@@ -1,10 +1,13 @@
 // The fields of a job that an operator's own program gets: the same for a command's stdin and a handler's first argument.
 
 import type { LeasedJob } from "../contract/fleet/worker.ts";
+import { objectOf } from "../contract/text/json-object.ts";
+import { lastUserText } from "./apis/text-answers.ts";
 import type { JobTask } from "./calls/runtime.ts";
 
 export type JobFacts = {
   id: string;
+  /** Of a front-door request all that its user said last; the job itself has the first 2 KiB of it. */
   prompt: string;
   input: unknown;
   provider: string | null;
@@ -27,7 +30,7 @@ export const factsOf = (
   const { id, provider, api, lease, attempts, status, metadata, tags } = job;
   return {
     id,
-    prompt,
+    prompt: (api !== null && lastUserText(objectOf(input))) || prompt,
     input: input ?? null,
     provider,
     model: model ?? offered[0] ?? null,

@@ -10,11 +10,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._answers import ANSWERS_IN_TEXT, DONE, ENDS_WITH_DONE, Event, counted_in, text_answer_of
 from ._log import log
 from ._requests import BYTES_LIKE
 
 MAX_RESULT_BYTES = 64 * 1024 * 1024
 OTHER_COUNTS = ("cached_input_tokens", "reasoning_tokens", "cache_write_tokens", "cache_write_1h_tokens")
+
+MIXED = "an answer is emitted as text or as chunks, not as both"
 
 Job = Mapping[str, Any]
 Outcome = tuple[str, dict[str, Any]]
@@ -46,6 +49,9 @@ class Context:
 
     def __init__(self, job: Job) -> None:
         self._job = job
+        self._form = text_answer_of(job)
+        self._has_chunks = False
+        self._order = threading.RLock()
         self._texts: list[str] = []
         self._text_bytes = 0
         self._spent: dict[str, Any] = {}
@@ -65,19 +71,57 @@ class Context:
         return self._job.get("files") or []
 
     def emit(self, part: str | Mapping[str, Any]) -> None:
-        """Passes on a part of the answer while it is made. Text is the result of a handler that returns none."""
+        """Passes on a part of the answer while it is made: text, or a chunk of the client's API. Text is the result of a
+        handler that returns none."""
         if self.cancelled:
             raise Cancelled
         if part is None:
             return
         if not isinstance(part, (str, Mapping)):
             raise TypeError(f"emit takes text or a chunk, which is a dict, not {part!r:.100}")
-        if isinstance(part, str):
-            self._texts.append(part)
-            self._text_bytes += len(part.encode("utf-8", "replace"))
-            if self._text_bytes > MAX_RESULT_BYTES:
-                raise Fail("result_too_large", f"the handler wrote more than the limit of {MAX_RESULT_BYTES} bytes")
-        self._write({"text": part} if isinstance(part, str) else part)
+        with self._order:
+            if isinstance(part, str):
+                self._say(part)
+            elif self._form and self._texts:
+                raise TypeError(MIXED)
+            else:
+                self._has_chunks = True
+                self._write(part)
+
+    def _say(self, text: str) -> None:
+        if self._has_chunks and self._job.get("api"):
+            raise TypeError(MIXED)
+        before = self._form.start() if self._form and not self._texts else []
+        self._texts.append(text)
+        self._text_bytes += len(text.encode("utf-8", "replace"))
+        if self._text_bytes > MAX_RESULT_BYTES:
+            raise Fail("result_too_large", f"the handler wrote more than the limit of {MAX_RESULT_BYTES} bytes")
+        for event in [*before, self._form.piece(text) if self._form else {"text": text}]:
+            self._write(event)
+
+    def _answer(self, result: Any) -> Any:
+        """What the client of an API gets for the handler's result; ends what was emitted for it."""
+        api = self._job.get("api")
+        if api is None or isinstance(result, str) and api in ANSWERS_IN_TEXT:
+            return result
+        is_text = isinstance(result, str) and self._form is not None and not self._has_chunks
+        if is_text and not self._texts:
+            self._say(result)
+        counted = self._spent.get("usage")
+        if self._form and self._texts:
+            for event in self._form.end(result if is_text else "".join(self._texts), counted):
+                self._write(event)
+        elif self._has_chunks and api in ENDS_WITH_DONE:
+            self._write(DONE)
+        if is_text and self._form:
+            return self._form.whole(result, counted)
+        if counted is None and (told := counted_in(result)):
+            self._spent["usage"] = told
+        if isinstance(result, (dict, list)) or (self._has_chunks and self._job.get("stream")):
+            return result
+        what = "text, or one as a dict" if self._form else "one as a dict"
+        hint = ', also for a client without a stream (job["stream"])' if self._has_chunks else ""
+        raise Fail("bad_output", f"There is no answer of {api}: the result must be {what}{hint}")
 
     def progress(self, share: float, message: str | None = None) -> None:
         """`share` from 0 to 1; what is no number is 0, since a job is not to be lost for it."""
@@ -107,7 +151,7 @@ class Context:
         message = f"The job ran longer than its timeout of {self._job['timeout_seconds']} s"
         return "fail", {"error": {"code": "timeout", "message": message, "retryable": False}}
 
-    def _write(self, part: Mapping[str, Any]) -> None:
+    def _write(self, part: Event) -> None:
         """Where parts of the answer go."""
 
     def _keep(self, name: str, content: bytes | str) -> Mapping[str, Any]:

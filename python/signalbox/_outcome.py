@@ -28,6 +28,7 @@ def outcome_of(handler: Handler, job: Job, ctx: Context) -> Outcome:
         result = _finished(handler(job, ctx), ctx)
         if result is None and ctx._texts:
             result = "".join(ctx._texts)
+        result = ctx._answer(result)
         try:
             size = len(json_of(result))
         except (TypeError, ValueError) as error:

@@ -50,11 +50,14 @@ def worker(
     instance: str | None = None,
     tier: str | None = None,
     process: bool = False,
+    apis: Sequence[str] = (),
 ) -> Callable[[AnyHandler], AnyHandler]:
     """Makes `def handler(job, ctx)` a worker, which `run()` starts. It may return its result, be `async`, or yield
-    parts of its answer. With `process=True` it runs in a process of its own, for C code that holds the interpreter."""
+    parts of its answer. With `process=True` it runs in a process of its own, for C code that holds the interpreter.
+    `apis`, such as `["chat/completions"]`, are those of the clients whose requests it answers: `job["input"]` is the
+    request, `job["prompt"]` what its user said last."""
 
-    for what, listed in (("models", models), ("tags", tags)):
+    for what, listed in (("models", models), ("tags", tags), ("apis", apis)):
         if isinstance(listed, str):  # Its letters would be taken for them.
             raise TypeError(f"{what} is a list of texts: {what}=[{listed!r}]")
 
@@ -67,7 +70,8 @@ def worker(
             "tags": ",".join(tags),
             "version": __version__,
         }
-        presence.update({"models": list(models)} if models else {}, **({"tier": tier} if tier else {}))
+        offered = {"models": list(models), "apis": list(apis), "tier": tier}
+        presence.update({name: value for name, value in offered.items() if value})
         _workers.append(Worker(handler, presence, process))
         main_file = getattr(handler, "__globals__", {}).get("__file__")
         if handler.__module__ == "__main__" and main_file and len(_workers) == 1:

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ._answers import NAMED_EVENTS, Event
 from ._context import Cancelled, Context, Fail, Job, Retry
 from ._log import log
 from ._outcome import MAX_MESSAGE, json_of
@@ -102,13 +103,13 @@ class Run(Context):
             if self._stream is not None:
                 self._stream.end(is_whole)
 
-    def _write(self, part: Mapping[str, Any]) -> None:
+    def _write(self, part: Event) -> None:
         if not self._job.get("stream"):
             return
         with self._stream_lock:
             if self._stream is None:
                 self._stream = Stream(self._api, f"{self.path}/stream?lease={self.lease['lease']}")
-            is_read = self._stream.write(part)
+            is_read = self._stream.write(part, self._job.get("api") in NAMED_EVENTS)
         if not is_read:
             self.is_reader_gone = True
             self.cancel("the reader of its stream has left")
@@ -147,11 +148,13 @@ class Stream:
         except OSError:
             self._is_dead = True
 
-    def write(self, part: Mapping[str, Any]) -> bool:
+    def write(self, part: Event, has_name: bool = False) -> bool:
         """False: nobody reads. A connection that is lost costs the stream, not the job."""
         if self._is_dead:
             return True
-        data = f"data: {json.dumps(part, allow_nan=False)}\n\n".encode()
+        text = part if isinstance(part, str) else json.dumps(part, allow_nan=False)
+        name = f"event: {part['type']}\n" if has_name and not isinstance(part, str) and "type" in part else ""
+        data = f"{name}data: {text}\n\n".encode()
         try:
             if self._is_answered():
                 return self._status() != 409

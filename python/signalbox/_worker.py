@@ -7,6 +7,7 @@ import time
 import urllib.parse
 from typing import Any
 
+from ._answers import last_user_text
 from ._child import GRACE_SECONDS, Child
 from ._context import Job, Outcome
 from ._log import log
@@ -212,7 +213,9 @@ class Worker:
             return False
 
     def _attempt(self, job: Job, run: Run) -> Outcome:
-        job = {**job, "input": run._job.get("input")}
+        body = run._job.get("input")
+        prompt = (job.get("api") and last_user_text(body)) or job["prompt"]
+        job = {**job, "input": body, "prompt": prompt}
         if not self.is_process:
             return outcome_of(self.handler, job, run)
         child = None

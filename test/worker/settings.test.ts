@@ -45,6 +45,7 @@ describe("the worker's settings", () => {
       stdin: "text",
       stdout: "text",
       graceMs: 5_000,
+      apis: [],
     });
     const shell = settingsOf(["--exec", "echo $HOME | wc", "--exec-shell", "--exec-mode", "lines", "--grace", "0.5"]);
     expect(shell.exec).toMatchObject({
@@ -65,6 +66,8 @@ describe("the worker's settings", () => {
     [["--grace", "3"], "--grace goes with --exec '<command>'"],
     [["--exec", "cat", "--exec-mode", "line"], "--exec-mode: must be job or lines"],
     [["--exec", "cat", "--stdin", "xml"], "--stdin: must be text or json"],
+    [["--exec", "cat", "--apis", "chat"], "--apis: must be of chat/completions, "],
+    [["--apis", "messages"], "--apis goes with --exec '<command>'"],
   ])("%j is a mistake that is said", (args, problem) => {
     expect(problemsOf(args)).toContain(problem);
   });

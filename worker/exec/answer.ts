@@ -1,10 +1,14 @@
 // What a program has answered so far: its text, its result, what it spent, its files. The last result and the last
-// usage count. Invariant: it holds no more than the largest result, however much the program writes.
+// usage count. To the client of an API its text is an answer of that API. Invariant: it holds no more than the largest
+// result, however much the program writes.
 
 import path from "node:path";
+import { dataOf } from "../../contract/text/event-text.ts";
 import { utf8Bytes } from "../../contract/words/field.ts";
-import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
+import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
+import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
+import { type TextAnswer, textAnswerOf } from "../apis/text-answers.ts";
 import type { Spent } from "../apis/usage.ts";
 import { failed, type JobFailure, type JobTask, type Outcome, type RunOptions } from "../calls/runtime.ts";
 import type { FileBytes, JobFiles } from "../job-files.ts";
@@ -26,6 +30,8 @@ type AnswerOptions = {
 
 export class Answer {
   readonly #given: AnswerOptions;
+  /** How the job's API writes a text; null for ordinary jobs, and if its answers are none. */
+  readonly #form: TextAnswer | null;
   #texts: string[] = [];
   #textBytes = 0;
   #outputChars = 0;
@@ -36,6 +42,16 @@ export class Answer {
 
   constructor(given: AnswerOptions) {
     this.#given = given;
+    this.#form = textAnswerOf(given.task.api, given.model ?? "");
+  }
+
+  /** Whether text can be the answer. */
+  get isTextual(): boolean {
+    return this.#form !== null || this.#given.task.api === null;
+  }
+
+  get hasText(): boolean {
+    return this.#texts.length > 0;
   }
 
   /** Why the job fails, whatever the program does further. */
@@ -88,11 +104,37 @@ export class Answer {
     this.#failure ??= error;
   }
 
-  outcome(): Outcome {
+  async outcome(): Promise<Outcome> {
     if (this.#failure !== null) return failed(this.#failure, this.spent);
     const text = this.#texts.join("");
     const result = this.#result === null ? (text === "" ? this.#given.empty : text) : this.#result.value;
-    return { ok: true, result, ...this.spent };
+    const { api } = this.#given.task;
+    if (api === null) return { ok: true, result, ...this.spent };
+    const isText = typeof result === "string" && this.#form !== null;
+    const whole = isText || this.hasText ? await this.#end(api, isText ? result : text) : null;
+    if (isText) return { ok: true, result: whole, ...this.spent };
+    return isAnswer(api, result)
+      ? { ok: true, result, ...DIALECTS[api].spentOf(result), ...this.spent }
+      : failed(this.none(), this.spent);
+  }
+
+  /** The failure of an API's job that came to no answer. */
+  none(): JobFailure {
+    const { api } = this.#given.task;
+    const message = `There is no answer of ${api}: the result must be ${this.isTextual ? "text, or " : ""}one as an object`;
+    return { code: "bad_output", message, retryable: false };
+  }
+
+  /** Ends the events of the text. @returns the whole answer. */
+  async #end(api: Api, text: string): Promise<unknown> {
+    const assembly = DIALECTS[api].assemble?.();
+    if (this.#form === null || assembly === undefined) return null;
+    const { before, piece, after } = this.#form;
+    const begin = this.hasText ? [] : [...before, ...piecesOf(text).map(piece)];
+    const end = after(text, this.#spent.usage ?? null);
+    await this.#given.options.emit([...begin, ...end]);
+    for (const event of [...before, piece(text), ...end]) assembly.take(dataOf(event));
+    return assembly.result();
   }
 
   #say(text: string): Promise<void> | undefined {
@@ -104,10 +146,11 @@ export class Answer {
       return undefined;
     }
     const { emit, onProgress } = this.#given.options;
+    const before = this.hasText ? [] : (this.#form?.before ?? []);
     this.#texts.push(text);
     this.#outputChars += text.length;
     if (!this.#hasProgress) onProgress({ output_chars: this.#outputChars });
-    return emit(eventsOf(text));
+    return emit([...before, ...piecesOf(text).map(this.#form?.piece ?? textEvent)]);
   }
 
   async #keep(name: string): Promise<void> {
@@ -121,16 +164,23 @@ export class Answer {
   }
 }
 
-const eventsOf = (text: string): string[] => {
-  const events: string[] = [];
+const textEvent = (text: string): string => writeEvent({ text });
+
+/** A client of an API cannot read text or nothing in place of an answer, unless the API has answers of text. */
+const isAnswer = (api: Api, result: unknown): boolean =>
+  result !== null &&
+  (typeof result === "object" || (typeof result === "string" && DIALECTS[api].answersInBytes === true));
+
+const piecesOf = (text: string): string[] => {
+  const pieces: string[] = [];
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at + MAX_EVENT_CHARS - 1);
     // A pair of surrogates stays together.
     const end = at + MAX_EVENT_CHARS - (code >= 0xd800 && code <= 0xdbff ? 1 : 0);
-    events.push(writeEvent({ text: text.slice(at, end) }));
+    pieces.push(text.slice(at, end));
     at = end;
   }
-  return events;
+  return pieces;
 };
 
 export const tooMuch = (): JobFailure => {

@@ -1,6 +1,8 @@
 // The flags of `--exec`, and what is wrong with them.
 
 import * as z from "zod";
+import { splitList } from "../../contract/words/field.ts";
+import { APIS, type Api } from "../../contract/words/values.ts";
 import { type Command, wholePaths } from "./command.ts";
 import { splitWords } from "./split-words.ts";
 
@@ -10,6 +12,7 @@ export const EXEC_FLAGS = {
   "exec-shell": "gives the command to a shell as one text",
   stdin: "what the command reads: text, the prompt (default), or json, the job on one line",
   stdout: "what it writes: text, with instructions between (default), or json, instructions only",
+  apis: "clients' APIs that the command answers, such as chat/completions,messages,responses: its text becomes their answer",
   grace: "seconds between SIGTERM and SIGKILL for a job that is stopped (default 5)",
   once: `runs one job without a coordinator and prints its report: --once '{"prompt": "hi"}'`,
 } as const;
@@ -23,6 +26,11 @@ export const execFields = {
   "--exec": z.string().optional(),
   "--exec-mode": z.enum(["job", "lines"], { error: "must be job or lines" }).default("job"),
   "--exec-shell": z.string().optional(),
+  "--apis": z
+    .string()
+    .transform(splitList)
+    .pipe(z.array(z.enum(APIS, { error: `must be of ${APIS.join(", ")}` })))
+    .default([]),
   "--stdin": form.default("text"),
   "--stdout": form.default("text"),
   "--grace": z.coerce
@@ -39,6 +47,7 @@ export type ExecSettings = {
   stdin: "text" | "json";
   stdout: "text" | "json";
   graceMs: number;
+  apis: readonly Api[];
 };
 
 type Parsed = z.infer<z.ZodObject<typeof execFields>>;
@@ -51,7 +60,7 @@ export const execSettings = (
 ): { exec: ExecSettings | null; problems: string[] } => {
   const text = flags["--exec"];
   if (text === undefined) {
-    const idle = ["exec-mode", "exec-shell", "stdin", "stdout", "grace"].filter(isGiven);
+    const idle = ["exec-mode", "exec-shell", "stdin", "stdout", "apis", "grace"].filter(isGiven);
     return { exec: null, problems: idle.map((flag) => `--${flag} goes with --exec '<command>'`) };
   }
   const problems = isGiven("runtime") ? ["--runtime and --exec: a worker has one of them"] : [];
@@ -65,6 +74,7 @@ export const execSettings = (
     stdin: flags["--stdin"],
     stdout: flags["--stdout"],
     graceMs: flags["--grace"] * 1000,
+    apis: flags["--apis"],
   };
   return { exec, problems };
 };

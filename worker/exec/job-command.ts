@@ -20,7 +20,7 @@ const MAX_STRAY_CHARS = 200;
 
 export const createJobCommand = (exec: ExecOptions): Runtime => {
   const running = new Set<ProcessGroup>();
-  const probe = async () => ({ unavailable: missing(exec.command, exec.env), apis: [], models: null });
+  const probe = async () => ({ unavailable: missing(exec.command, exec.env), apis: exec.apis, models: null });
   return {
     name: "exec",
     address: null,
@@ -69,12 +69,12 @@ const runCommand = async (
   const stderr = new StderrLog((said) => log(`job ${facts.id}: ${said}`));
   group.child.stderr?.on("data", (bytes: Buffer) => stderr.take(bytes));
   const read = readStdout(group, answer, exec.stdout);
-  group.child.stdin?.end(stdin === "text" ? task.prompt : `${line}\n`);
+  group.child.stdin?.end(stdin === "text" ? facts.prompt : `${line}\n`);
   try {
     const ended = await group.gone;
     await read();
     stderr.end();
-    return outcomeOf(ended, answer, stderr);
+    return await outcomeOf(ended, answer, stderr);
   } catch (error) {
     return neverReached("command_unavailable", `the command could not be started: ${(error as Error).message}`);
   } finally {
@@ -83,7 +83,7 @@ const runCommand = async (
   }
 };
 
-const outcomeOf = (ended: Ended, answer: Answer, stderr: StderrLog): Outcome => {
+const outcomeOf = async (ended: Ended, answer: Answer, stderr: StderrLog): Promise<Outcome> => {
   const failure = answer.failure ?? failureOf(ended, stderr.tail);
   if (failure === null) return answer.outcome();
   return failed({ ...failure, message: startOf(failure.message, MAX_MESSAGE_CHARS) }, answer.spent);

@@ -24,7 +24,7 @@ export const createLineCommand = (exec: ExecOptions): Runtime => {
   const probe = async (): Promise<RuntimeState> => {
     const absent = missing(exec.command, exec.env);
     const unavailable = absent ?? (await whyNone(places));
-    return { unavailable, apis: [], models: null };
+    return { unavailable, apis: exec.apis, models: null };
   };
   return {
     name: "exec",
@@ -68,9 +68,9 @@ const runOn = async (place: Place, exec: ExecOptions, task: JobTask, options: Ru
       const answer = new Answer({ task, options, files: exec.files, empty: "", model: facts.model, open });
       if (await kept.work(given, answer, signal)) {
         place.succeeded();
-        return answer.outcome();
+        return await answer.outcome();
       }
-      if (answer.failure !== null) return answer.outcome();
+      if (answer.failure !== null) return await answer.outcome();
       const ended = await kept.gone;
       const message = startOf(kept.explain(ended), MAX_MESSAGE_CHARS);
       const code = failureOf(ended, "")?.code ?? "exit_0";

@@ -9,14 +9,15 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
+import { dataOf } from "../../contract/text/event-text.ts";
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { refusalOf } from "../../contract/words/validation.ts";
 import type { Api } from "../../contract/words/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
+import { lastUserText, TEXT_ANSWERS, textAnswerOf } from "../apis/text-answers.ts";
 import { chatBody, INPUT_FIELDS, unknownField, unsupportedInput } from "../calls/chat-body.ts";
 import { failed, type JobFailure, type Outcome, type RunOptions, type Runtime, type Task } from "../calls/runtime.ts";
-import { ECHO_ANSWERS, type Echoed, type StreamedApi } from "./echo-answers.ts";
 import { echoEmbeddings } from "./echo-embeddings.ts";
 import { echoRerank } from "./echo-rerank.ts";
 
@@ -54,7 +55,7 @@ const AT_ONCE: Readonly<Partial<Record<Api, (body: JsonObject, model: string) =>
   embeddings: echoEmbeddings,
   rerank: echoRerank,
 };
-const ECHO_APIS = [...Object.keys(ECHO_ANSWERS), ...Object.keys(AT_ONCE)] as Api[];
+const ECHO_APIS = [...Object.keys(TEXT_ANSWERS), ...Object.keys(AT_ONCE)] as Api[];
 
 const KNOWN_INPUT = [...INPUT_FIELDS, ...Object.keys(steeringSchema.shape)];
 
@@ -107,19 +108,19 @@ const runRequest = async (task: Task, options: RunOptions): Promise<Outcome> => 
     return { ok: true, result: answerAtOnce(body, model), usage, model };
   }
   const assembly = DIALECTS[api].assemble?.();
-  if (assembly === undefined) throw new Error(`${api} has no streams`);
-  const echoed: Echoed = { text, model, words: usage.input_tokens };
-  const answer = ECHO_ANSWERS[api as StreamedApi](echoed);
+  const answer = textAnswerOf(api, model);
+  if (assembly === undefined || answer === null) throw new Error(`${api} has no streams`);
+  const counted = { ...usage, output_tokens: usage.input_tokens };
   let kept = answer.before;
   const tell = async (events: string[]) => {
-    for (const event of events) assembly.take(event.replace(/^event: .*\n/, "").replace(/^data: |\n\n$/g, ""));
+    for (const event of events) assembly.take(dataOf(event));
     kept = [];
     await options.emit(events);
   };
   const said = await say(text, steering.value, options, (piece) => tell([...kept, answer.piece(piece)]));
   if (said !== null) return failed(said, { usage });
-  await tell([...kept, ...answer.after]);
-  return { ok: true, result: assembly.result(), usage: { ...usage, output_tokens: usage.input_tokens }, model };
+  await tell([...kept, ...answer.after(text, counted)]);
+  return { ok: true, result: assembly.result(), usage: counted, model };
 };
 
 /** Sends the text piece by piece over `delay_ms`. @returns the failure that was asked for. */
@@ -161,21 +162,6 @@ const readSteering = (
   if (parsed.success) return { ok: true, value: parsed.data };
   const message = `echo ${where}: ${refusalOf(steeringSchema, parsed.error, given).detail}`;
   return { ok: false, error: { code, message, retryable: false } };
-};
-
-/** The last text of the user, in any API. */
-const lastUserText = (body: JsonObject): string => {
-  const turns = body.messages ?? body.input ?? body.prompt ?? "";
-  const last = Array.isArray(turns)
-    ? turns.findLast((turn) => typeof turn === "string" || objectOf(turn).role === "user")
-    : turns;
-  const content = isObject(last) ? last.content : last;
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return content
-    .map((part) => objectOf(part).text)
-    .filter((text) => typeof text === "string")
-    .join("");
 };
 
 const countWords = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;

@@ -6,12 +6,12 @@ import { format } from "node:util";
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { dataOf } from "../../contract/text/event-text.ts";
-import { parseJson } from "../../contract/text/json-object.ts";
+import { objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
-import { type Assembly, type Dialect, isAnswerOf } from "../apis/dialect.ts";
+import { type Assembly, isAnswerOf } from "../apis/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
-import { COUNTS, type Spent } from "../apis/usage.ts";
+import { COUNTS } from "../apis/usage.ts";
 import {
   failed,
   type JobFailure,
@@ -25,7 +25,7 @@ import { Answer } from "../exec/answer.ts";
 import { factsOf } from "../job-facts.ts";
 import type { JobFiles } from "../job-files.ts";
 import { failureBy } from "./failure.ts";
-import { type Context, FileNotKept, type Handler, type ServeOptions } from "./handler.ts";
+import { type Context, Fail, FileNotKept, type Handler, type ServeOptions } from "./handler.ts";
 
 /** A function that goes on for so long after its signal does not heed it. */
 const HEEDS_WITHIN_MS = 10_000;
@@ -124,16 +124,17 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
       life.told?.take("[DONE]");
       await options.emit([DONE]);
     }
-    if (answer.failure !== null) return answer.outcome();
-    // What an API's answer says of its counts need not be told a second time.
-    const spentOf = (whole: unknown) => ({ ...dialect?.spentOf(whole), ...answer.spent });
-    if (isAnswer(dialect, result)) return written(result, answer, spentOf);
+    if (answer.failure !== null) return await answer.outcome();
+    if (dialect === null || life.lastEvent === "" || isWhole(result)) {
+      if (dialect === null ? result !== undefined : result != null)
+        answer.take({ key: "result", result: written(result) });
+      return await answer.outcome();
+    }
     const whole = life.told?.isWhole() ? life.told.result() : null;
     // The last event of images or of sound is none that a client without a stream could read.
-    if (dialect !== null && whole !== null && (task.job.stream || isAnswerOf(dialect, whole)))
-      return { ok: true, result: whole, ...spentOf(whole) };
-    const isSilent = dialect !== null && (life.lastEvent === "" || !task.job.stream);
-    return isSilent ? failed(noAnswer(task.api), answer.spent) : answer.outcome();
+    if (whole !== null && (task.job.stream || isAnswerOf(dialect, whole)))
+      return { ok: true, result: whole, ...dialect.spentOf(whole), ...answer.spent };
+    return task.job.stream ? { ok: true, result: null, ...answer.spent } : failed(answer.none(), answer.spent);
   } catch (error) {
     if (signal.aborted) return failed(GONE, answer.spent);
     return failed(failureBy(error), answer.spent);
@@ -142,20 +143,20 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
   }
 };
 
-/** A client of an API cannot read text or nothing in place of an answer, unless the API has answers of text. */
-const isAnswer = (dialect: Dialect | null, result: unknown): boolean => {
-  if (dialect === null) return result !== undefined;
-  return result != null && (typeof result === "object" || dialect.answersInBytes === true);
+/** What an API's client gets, whatever was emitted before. */
+const isWhole = (result: unknown): boolean => typeof result === "object" && result !== null;
+
+const MIXED = "an answer is emitted as text or as chunks, not as both";
+
+/** Fields of which each event of an API has one. */
+const OF_EVENTS = ["choices", "type", "error"];
+
+/** Whether a text is an event, as it stands behind `data:`, and no piece of an answer. */
+const isChunk = (text: string): boolean => {
+  if (text === "[DONE]") return true;
+  const value = text.startsWith("{") ? objectOf(parseJson(text)) : {};
+  return OF_EVENTS.some((field) => field in value);
 };
-
-const noAnswer = (api: Api | null): JobFailure => ({
-  code: "bad_output",
-  message: `The handler gave no answer of ${api}: it must return one as an object, or emit its chunks until the last`,
-  retryable: false,
-});
-
-/** An event that is text would be read as JSON, and end the client. */
-const isChunk = (part: string): boolean => part === "[DONE]" || part.startsWith("{");
 
 type AnyGenerator = Generator<string> | AsyncGenerator<string>;
 
@@ -212,15 +213,13 @@ const refuseLost = (name: string, value: unknown): unknown => {
   throw new TypeError(`${where} is a ${made.constructor?.name}, of which nothing would be left`);
 };
 
-/** What JSON cannot carry fails the job with words. */
-const written = (result: unknown, answer: Answer, spentOf: (whole: unknown) => Spent): Outcome => {
+/** @throws Fail with words for what JSON cannot carry. */
+const written = (result: unknown): unknown => {
   try {
     if (typeof result === "function" || typeof result === "symbol") throw new TypeError(`it is a ${typeof result}`);
-    const value = parseJson(JSON.stringify(result, refuseLost) ?? "null");
-    return { ok: true, result: value, ...spentOf(value) };
+    return parseJson(JSON.stringify(result, refuseLost) ?? "null");
   } catch (error) {
-    const message = `The handler's result is no JSON: ${(error as Error).message}`;
-    return failed({ code: "bad_output", message, retryable: false }, answer.spent);
+    throw new Fail("bad_output", `The handler's result is no JSON: ${(error as Error).message}`);
   }
 };
 
@@ -234,12 +233,14 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
       throw new TypeError(
         `emit takes text or a chunk, which is an object, not a ${Array.isArray(part) ? "list" : typeof part}`,
       );
-    // The events of an API are its own; the text of ordinary jobs is kept as their result, too.
-    if (typeof part === "string" && job.api === null) return answer.take({ key: "text", text: part.toWellFormed() });
     // Who passes on what stood behind `data:` passes on a space, too.
     const chunk = typeof part === "string" ? part.trim() : part;
-    if (typeof chunk === "string" && !isChunk(chunk))
-      throw new TypeError(`emit takes a chunk, which is an object, in an answer of ${job.api}, and no text`);
+    if (typeof part === "string" && (job.api === null || !isChunk(part.trim()))) {
+      if (!answer.isTextual) throw new TypeError(`emit takes a chunk, which is an object, in an answer of ${job.api}`);
+      if (life.lastEvent !== "") throw new TypeError(MIXED);
+      return answer.take({ key: "text", text: part.toWellFormed() });
+    }
+    if (answer.hasText) throw new TypeError(MIXED);
     life.lastEvent = eventOf(job.api, chunk);
     if ((life.told?.size() ?? 0) > MAX_LARGE_RESULT_BYTES) life.told = null;
     life.told?.take(dataOf(life.lastEvent));

@@ -37,7 +37,7 @@ export const WORKER_ROOMS: readonly Room[] = [
   },
   {
     places: ["worker/job-facts.ts", "worker/job-files.ts"],
-    may: ["contract/*", "worker/calls", "worker/runtimes", "worker/session"],
+    may: ["contract/*", "worker/apis", "worker/calls", "worker/runtimes", "worker/session"],
     packages: ["node:"],
   },
   {

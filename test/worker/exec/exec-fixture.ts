@@ -8,7 +8,7 @@ import { listedFiles } from "../../../worker/once.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 
 /** The flags as an operator writes them, without the dashes. */
-export type Flags = Partial<Record<"exec-mode" | "exec-shell" | "stdin" | "stdout" | "grace", string>>;
+export type Flags = Partial<Record<"exec-mode" | "exec-shell" | "stdin" | "stdout" | "apis" | "grace", string>>;
 
 function settingsFor(command: string, flags: Flags): ExecSettings {
   const given = Object.fromEntries(

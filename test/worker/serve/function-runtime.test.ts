@@ -100,7 +100,7 @@ test.each<[string, Handler, boolean]>([
   ["nothing", () => undefined, false],
   ["nothing", () => undefined, true],
   ["null", () => null, true],
-  ["text", () => "Hello", true],
+  ["a number", () => 5, false],
 ])("%s in place of an answer fails the job (%j, a stream: %j)", async (_, handler, stream) => {
   const { outcome } = await run("chat/completions", handler, stream);
   expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output", retryable: false } });
@@ -128,15 +128,21 @@ test("chunks without their end are no answer for a client that asked for no stre
   expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output" } });
 });
 
-test("text among the chunks of an answer fails the job, and no client sees it", async () => {
-  const { events, outcome } = await run("chat/completions", function* () {
-    yield "Hello";
-  });
+test("text where an answer has none fails the job, and no client sees it", async () => {
+  const { events, outcome } = await run("embeddings", (_, { emit }) => emit("Hello"), false);
   expect(events).toEqual([]);
   expect(outcome).toMatchObject({
     ok: false,
     error: { message: expect.stringContaining("a chunk, which is an object") },
   });
+});
+
+test.each(["text", "a chunk"])("an answer is all text or all chunks: %s comes first", async (first) => {
+  const parts = ["Hello", { choices: [{ index: 0, delta: { content: "!" } }] }];
+  const { outcome } = await run("chat/completions", function* () {
+    yield* first === "text" ? parts : parts.toReversed();
+  });
+  expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("as text or as chunks") } });
 });
 
 test("a chunk may be emitted as JSON", async () => {

@@ -1,0 +1,193 @@
+"""Text as an answer of a client's API: the events around it, and the whole answer."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any, Union
+
+Event = Union[Mapping[str, Any], str]  # What stands behind `data:`.
+Usage = Mapping[str, int]
+
+NAMED_EVENTS = ("messages", "responses")
+"""APIs whose clients find an event by its name, which is its type."""
+DONE = "[DONE]"
+ENDS_WITH_DONE = ("chat/completions", "completions")
+ANSWERS_IN_TEXT = ("audio/transcriptions", "audio/translations")
+"""APIs of which a plain text is an answer as it is."""
+
+
+class TextAnswer:
+    """`counted` is None where nobody has counted."""
+
+    def __init__(self, prefix: str, model: str) -> None:
+        self.id, self.model, self.created = f"{prefix}{uuid.uuid4().hex}", model, int(time.time())
+
+    def start(self) -> list[Event]:
+        raise NotImplementedError
+
+    def piece(self, text: str) -> Event:
+        raise NotImplementedError
+
+    def end(self, text: str, counted: Usage | None) -> list[Event]:
+        raise NotImplementedError
+
+    def whole(self, text: str, counted: Usage | None) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class _Chat(TextAnswer):
+    def __init__(self, model: str) -> None:
+        super().__init__("chatcmpl-", model)
+
+    def start(self) -> list[Event]:
+        return [self._chunk({"delta": {"role": "assistant", "content": ""}, "finish_reason": None})]
+
+    def piece(self, text: str) -> Event:
+        return self._chunk({"delta": {"content": text}, "finish_reason": None})
+
+    def end(self, text: str, counted: Usage | None) -> list[Event]:
+        usage = [self._head("chat.completion.chunk", [], counted)] if counted else []
+        return [self._chunk({"delta": {}, "finish_reason": "stop"}), *usage, DONE]
+
+    def whole(self, text: str, counted: Usage | None) -> dict[str, Any]:
+        message = {"role": "assistant", "content": text}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        return self._head("chat.completion", [choice], counted)
+
+    def _chunk(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        return self._head("chat.completion.chunk", [{"index": 0, "logprobs": None, **said}], None)
+
+    def _head(self, kind: str, choices: list[Any], counted: Usage | None) -> dict[str, Any]:
+        told = {"id": self.id, "object": kind, "created": self.created, "model": self.model, "choices": choices}
+        if not counted:
+            return told
+        given, written = counted["input_tokens"], counted["output_tokens"]
+        usage = {"prompt_tokens": given, "completion_tokens": written, "total_tokens": given + written}
+        return {**told, "usage": usage}
+
+
+class _Message(TextAnswer):
+    def __init__(self, model: str) -> None:
+        super().__init__("msg_", model)
+
+    def start(self) -> list[Event]:
+        message = {**self._message([], None), "stop_reason": None}
+        block = {"type": "text", "text": ""}
+        return [
+            {"type": "message_start", "message": message},
+            {"type": "content_block_start", "index": 0, "content_block": block},
+        ]
+
+    def piece(self, text: str) -> Event:
+        return {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
+
+    def end(self, text: str, counted: Usage | None) -> list[Event]:
+        delta = {"stop_reason": "end_turn", "stop_sequence": None}
+        return [
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": delta, "usage": _tokens(counted)},
+            {"type": "message_stop"},
+        ]
+
+    def whole(self, text: str, counted: Usage | None) -> dict[str, Any]:
+        return self._message([{"type": "text", "text": text}], counted)
+
+    def _message(self, content: list[Any], counted: Usage | None) -> dict[str, Any]:
+        ended = {"stop_reason": "end_turn", "stop_sequence": None, "usage": _tokens(counted)}
+        return {"id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": content, **ended}
+
+
+class _Response(TextAnswer):
+    def __init__(self, model: str) -> None:
+        super().__init__("resp_", model)
+        self._item = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "role": "assistant"}
+        self._at = {"item_id": self._item["id"], "output_index": 0, "content_index": 0}
+        self._number = -1
+
+    def start(self) -> list[Event]:
+        begun = {**self._response([], None), "status": "in_progress", "usage": None}
+        item = {**self._item, "status": "in_progress", "content": []}
+        return [
+            self._event("created", response=begun),
+            self._event("in_progress", response=begun),
+            self._event("output_item.added", output_index=0, item=item),
+            self._event("content_part.added", **self._at, part=_part("")),
+        ]
+
+    def piece(self, text: str) -> Event:
+        return self._event("output_text.delta", **self._at, delta=text, logprobs=[])
+
+    def end(self, text: str, counted: Usage | None) -> list[Event]:
+        whole = self.whole(text, counted)
+        return [
+            self._event("output_text.done", **self._at, text=text, logprobs=[]),
+            self._event("content_part.done", **self._at, part=_part(text)),
+            self._event("output_item.done", output_index=0, item=whole["output"][0]),
+            self._event("completed", response=whole),
+        ]
+
+    def whole(self, text: str, counted: Usage | None) -> dict[str, Any]:
+        return self._response([{**self._item, "status": "completed", "content": [_part(text)]}], counted)
+
+    def _response(self, output: list[Any], counted: Usage | None) -> dict[str, Any]:
+        tokens = _tokens(counted)
+        usage = {
+            **tokens,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": tokens["input_tokens"] + tokens["output_tokens"],
+        }
+        head = {"id": self.id, "object": "response", "created_at": self.created, "model": self.model}
+        return {**head, "status": "completed", "error": None, "output": output, "usage": usage}
+
+    def _event(self, kind: str, **fields: Any) -> Event:
+        self._number += 1
+        return {"type": f"response.{kind}", "sequence_number": self._number, **fields}
+
+
+def _part(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": []}
+
+
+def _tokens(counted: Usage | None) -> dict[str, int]:
+    counts = counted or {}
+    return {name: counts.get(name, 0) for name in ("input_tokens", "output_tokens")}
+
+
+_FORMS = {"chat/completions": _Chat, "messages": _Message, "responses": _Response}
+
+
+def text_answer_of(job: Mapping[str, Any]) -> TextAnswer | None:
+    """None for ordinary jobs, and for APIs whose answers are no text."""
+    form = _FORMS.get(job.get("api") or "")
+    return form(job.get("model") or "") if form else None
+
+
+_COUNTS = {"input_tokens": ("input_tokens", "prompt_tokens"), "output_tokens": ("output_tokens", "completion_tokens")}
+
+
+def counted_in(answer: Any) -> dict[str, int] | None:
+    """What an API's answer says of its tokens, as a job counts them."""
+    told = answer.get("usage") if isinstance(answer, dict) else None
+    if not isinstance(told, dict):
+        return None
+    counts = {ours: next((told[name] for name in names if name in told), 0) for ours, names in _COUNTS.items()}
+    return counts if all(type(count) is int and count >= 0 for count in counts.values()) else None
+
+
+def last_user_text(body: Any) -> str:
+    """All that the user said last in a request; the job itself has the first 2 KiB of it."""
+    if not isinstance(body, Mapping):
+        return ""
+    turns = body.get("messages") or body.get("input") or body.get("prompt") or ""
+    if isinstance(turns, list):
+        said = [one for one in turns if isinstance(one, str) or (isinstance(one, Mapping) and one.get("role") == "user")]
+        turns = said[-1] if said else ""
+    content = turns if isinstance(turns, str) else turns.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
+    return "".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,139 @@
+// A command, a TypeScript function and a Python function that answer with text, as models of real AI clients.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ServedWorker, serve } from "../../worker/serve/serve.ts";
+import { SIGNALBOX } from "../support/command-line.ts";
+import { eventually } from "../support/eventually.ts";
+import { lacksPython, type Program, startProgram } from "../support/python.ts";
+import { send } from "../support/requests.ts";
+import { type Tenant, tenantForTests } from "../support/shared-server.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
+
+const APIS = ["chat/completions", "messages", "responses"] as const;
+
+const PYTHON_WORKER = `
+from signalbox import run, worker
+
+@worker(provider="py", models=["python"], instance="py-1", apis=["chat/completions", "messages", "responses"])
+def upper(job, ctx):
+    ctx.usage(3, 2)
+    for word in job["prompt"].upper().split(" "):
+        yield word if word == "HELLO" else " " + word
+
+@worker(provider="own", models=["own form"], instance="py-2", concurrency=2, apis=["chat/completions"], process=True)
+def own(job, ctx):
+    head = {"id": "own", "created": 1, "model": job["model"]}
+    if job["stream"]:
+        for text in ("Hel", "lo"):
+            yield {**head, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
+        return
+    if job["prompt"] == "nothing": return 5
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}
+    return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
+
+run()
+`;
+
+const folder = folderForAllTests();
+let server: Tenant;
+let command: ChildProcess;
+let served: ServedWorker;
+let python: Program | null = null;
+
+beforeAll(async () => {
+  server = await tenantForTests();
+  const env = { PATH: process.env.PATH ?? "", SERVICE_API_URL: server.url, SERVICE_API_KEY: server.adminKey };
+  const flags = ["--provider", "upper", "--models", "command", "--instance", "exec-1", "--apis", APIS.join(",")];
+  command = spawn(process.execPath, [SIGNALBOX, "worker", "--exec", "tr a-z A-Z", ...flags], { env, stdio: "ignore" });
+  const options = { url: server.url, key: server.adminKey, provider: "fn", models: ["function"], apis: APIS };
+  served = await serve({ ...options, instance: "fn-1", log: () => {} }, function* ({ prompt }, { usage }) {
+    usage({ input_tokens: 3, output_tokens: 2 });
+    yield* prompt.toUpperCase().split(/(?= )/);
+  });
+  if (!lacksPython) {
+    const file = path.join(folder.path, "own.py");
+    writeFileSync(file, PYTHON_WORKER);
+    python = startProgram(file, { ...env, PYTHONPATH: path.resolve(import.meta.dirname, "../../python") });
+  }
+  await eventually(async () => {
+    const { body } = await send({ url: server.url, key: server.adminKey }, "GET", "/v1/models");
+    const models = ["command", "function", ...(lacksPython ? [] : ["python", "own form"])];
+    expect(
+      body.data.map(({ id }: { id: string }) => id),
+      python?.output(),
+    ).toEqual(expect.arrayContaining(models));
+  });
+}, 90_000);
+
+afterAll(async () => {
+  command?.kill("SIGKILL");
+  await served?.close();
+  await python?.stop();
+  await server?.close();
+});
+
+const openai = () => new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.adminKey, maxRetries: 0 });
+const anthropic = () => new Anthropic({ baseURL: server.url, apiKey: server.adminKey, maxRetries: 0 });
+const messages = [{ role: "user" as const, content: "hello to all" }];
+
+const textOf = ({ content: [block] }: Anthropic.Message) => (block?.type === "text" ? block.text : null);
+
+describe.each([
+  { model: "command", counted: false, isSkipped: false },
+  { model: "function", counted: true, isSkipped: false },
+  { model: "python", counted: true, isSkipped: lacksPython },
+])("the model $model", ({ model, counted, isSkipped }) => {
+  test.skipIf(isSkipped)("answers chats, plain and in a stream", async () => {
+    const plain = await openai().chat.completions.create({ model, messages });
+    expect(plain).toMatchObject({ object: "chat.completion", model });
+    expect(plain.choices).toMatchObject([{ message: { content: "HELLO TO ALL" }, finish_reason: "stop" }]);
+    expect(plain.usage?.total_tokens).toBe(counted ? 5 : undefined);
+    const stream = openai().chat.completions.stream({ model, messages, stream_options: { include_usage: true } });
+    const told = await stream.finalChatCompletion();
+    expect(told.choices[0]?.message.content).toBe("HELLO TO ALL");
+    expect(told.usage?.total_tokens).toBe(counted ? 5 : undefined);
+  });
+
+  test.skipIf(isSkipped)("answers messages, plain and in a stream", async () => {
+    const asked = { model, messages, max_tokens: 9 };
+    const plain = await anthropic().messages.create(asked);
+    expect(textOf(plain)).toBe("HELLO TO ALL");
+    expect(plain).toMatchObject({ stop_reason: "end_turn", usage: { output_tokens: counted ? 2 : 0 } });
+    const told = await anthropic().messages.stream(asked).finalMessage();
+    expect(textOf(told)).toBe("HELLO TO ALL");
+    expect(told.usage).toMatchObject({ input_tokens: counted ? 3 : 0, output_tokens: counted ? 2 : 0 });
+  });
+
+  test.skipIf(isSkipped)("answers responses, plain and in a stream", async () => {
+    const plain = await openai().responses.create({ model, input: "hello to all" });
+    expect(plain).toMatchObject({ status: "completed", output_text: "HELLO TO ALL" });
+    const told = await openai().responses.stream({ model, input: "hello to all" }).finalResponse();
+    expect(told).toMatchObject({ status: "completed", output_text: "HELLO TO ALL" });
+  });
+});
+
+describe.skipIf(lacksPython)("a Python function that writes an API's own form", () => {
+  const model = "own form";
+
+  test("is passed on, with its counts and the end of its stream", async () => {
+    const plain = await openai().chat.completions.create({ model, messages });
+    expect(plain).toMatchObject({ id: "own", choices: [{ message: { content: "Hello" } }] });
+    const { body } = await send({ url: server.url, key: server.adminKey }, "GET", "/api/jobs?provider=own&limit=1");
+    expect(body.jobs).toMatchObject([{ usage: { input_tokens: 7, output_tokens: 1 } }]);
+    let said = "";
+    for await (const chunk of await openai().chat.completions.create({ model, messages, stream: true }))
+      said += chunk.choices[0]?.delta.content ?? "";
+    expect(said).toBe("Hello");
+  });
+
+  test("fails the job where it is none", async () => {
+    const asked = openai().chat.completions.create({ model, messages: [{ role: "user", content: "nothing" }] });
+    await expect(asked).rejects.toThrow("There is no answer of chat/completions");
+  });
+});
