@@ -154,6 +154,23 @@ describe.skipIf(lacksBrowser())("who prints the page, or sees little", () => {
     await expect.poll(() => chart("32px")).toEqual(usual.map((height) => height * 2));
   });
 
+  it("gets columns and a bar that hold their words", async () => {
+    const presence = { instance: "box-of-a-usual-name", provider: "p", status: "online", tags: "" };
+    await world.call("POST", "/presence", { ...presence, unavailable: "no answer" });
+    const { page } = await world.open("fleet");
+    await page.locator(".fleet-table .cell-status").getByText("unavailable").waitFor();
+    for (const size of ["16px", "24px", "32px"]) {
+      const outside = await page.evaluate((ofRoot) => {
+        document.documentElement.style.fontSize = ofRoot;
+        const cells = [...document.querySelectorAll<HTMLElement>(".fleet-table :is(th, td), .top-bar")];
+        const spills = ({ scrollWidth, clientWidth, scrollHeight, clientHeight }: HTMLElement): boolean =>
+          scrollWidth > clientWidth || scrollHeight > clientHeight;
+        return cells.filter((cell) => cell.textContent !== "" && spills(cell)).map(({ outerHTML }) => outerHTML);
+      }, size);
+      expect(outside, size).toEqual([]);
+    }
+  });
+
   it("gets dark ink on paper, the colours of the legend, and no buttons", async () => {
     const { page } = await world.open("", { colorScheme: "dark" });
     await page.locator(".plot-legend .swatch").first().waitFor();
