@@ -102,8 +102,10 @@ class Context:
     def _answer(self, result: Any) -> Any:
         """What the client of an API gets for the handler's result; ends what was emitted for it."""
         api = self._job.get("api")
-        if api is None or isinstance(result, str) and api in ANSWERS_IN_TEXT:
+        if api is None:
             return result
+        if isinstance(result, str) and api in ANSWERS_IN_TEXT:
+            return {"text": result} if self._job.get("stream") else result
         is_text = isinstance(result, str) and self._form is not None and not self._has_chunks
         if is_text and not self._texts:
             self._say(result)

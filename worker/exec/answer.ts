@@ -113,7 +113,10 @@ export class Answer {
     const isText = typeof result === "string" && this.#form !== null;
     const whole = isText || this.hasText ? await this.#end(api, isText ? result : text) : null;
     if (isText) return { ok: true, result: whole, ...this.spent };
-    return isAnswer(api, result)
+    // A transcript may be text alone, of which there are no events.
+    if (typeof result === "string" && takesText(api))
+      return { ok: true, result: this.#given.task.job.stream ? { text: result } : result, ...this.spent };
+    return typeof result === "object" && result !== null
       ? { ok: true, result, ...DIALECTS[api].spentOf(result), ...this.spent }
       : failed(this.none(), this.spent);
   }
@@ -166,10 +169,8 @@ export class Answer {
 
 const textEvent = (text: string): string => writeEvent({ text });
 
-/** A client of an API cannot read text or nothing in place of an answer, unless the API has answers of text. */
-const isAnswer = (api: Api, result: unknown): boolean =>
-  result !== null &&
-  (typeof result === "object" || (typeof result === "string" && DIALECTS[api].answersInBytes === true));
+/** Sound comes in bytes, too, and is no text. */
+const takesText = (api: Api): boolean => DIALECTS[api].answersInBytes === true && DIALECTS[api].speaks !== true;
 
 const piecesOf = (text: string): string[] => {
   const pieces: string[] = [];

@@ -113,6 +113,17 @@ test("nothing in place of a transcript fails the job, and text does not", async 
   expect((await answered("audio/transcriptions", () => "Hello", false)).outcome).toMatchObject({ result: "Hello" });
 });
 
+test("a transcript that is text is an answer of which a client that asked for a stream gets events", async () => {
+  const { outcome } = await answered("audio/transcriptions", () => "Hello", true);
+  expect(outcome).toMatchObject({ result: { text: "Hello" } });
+});
+
+test("text in place of sound fails the job", async () => {
+  expect(await run("audio/speech", () => "Hello", false)).toMatchObject({
+    outcome: { ok: false, error: { code: "bad_output" } },
+  });
+});
+
 test.each<[Api, object, boolean]>([
   ["images/generations", { type: "image_generation.completed", b64_json: "aGk=" }, false],
   ["audio/speech", { type: "speech.audio.done" }, false],
