@@ -95,7 +95,9 @@ export const patchSubscription = async (
   const problem = checkSubscription(tools, old.provider, schedule, url);
   if (problem !== null) return err(problem);
   const at = tools.now();
-  const isDue = url !== old.modelsSyncUrl || old.modelsSyncedAt === null || old.lastError !== null;
+  // What was due stays due: a new address may not have been asked yet.
+  const isDue =
+    url !== old.modelsSyncUrl || old.modelsSyncedAt === null || old.lastError !== null || old.nextSyncAt <= at;
   const update = history.statement(
     `UPDATE catalog_subscriptions
      SET models_sync_schedule = ?3, models_sync_url = ?4, next_sync_at = ?5, version = version + 1

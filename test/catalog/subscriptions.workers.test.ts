@@ -119,6 +119,18 @@ describe("a subscription", () => {
     expect(await edited("0 1 * * *")).toBe(world.clock.now);
   });
 
+  it("with a new address, and then a new schedule, asks the address at once", async () => {
+    const { id } = await world.subscribe();
+    world.lists("a");
+    await syncSubscription(world.tools, world.tenant, id, ANA);
+    const edit = (patch: object) => patchSubscription(world.tools, world.tenant, id, ANA, patch);
+    await edit({ models_sync_url: "https://models.example.com/v1/models" });
+    const movedAt = world.clock.now;
+    world.clock.now += 1_000;
+    await edit({ models_sync_schedule: "0 0 * * *" });
+    expect((await world.see(id)).nextSyncAt).toBe(movedAt + 1_000);
+  });
+
   it("edited to what it already is changes nothing, the audit included", async () => {
     const created = await world.subscribe();
     world.clock.now += 1_000;
