@@ -133,7 +133,7 @@ const inWords = (issue: z.core.$ZodIssue, value: unknown): string => {
 /** What is wrong as the member of a union that the value is of: the one whose kind it has. */
 const meantBranch = (branches: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] | null => {
   const ofItsKind = branches.filter((issues) =>
-    issues.every(({ code, path }) => path.length > 0 || code === "unrecognized_keys"),
+    issues.every(({ code, path }) => path.length > 0 || code !== "invalid_type"),
   );
   const [meant, ...others] = ofItsKind.filter((issues) => issues.length > 0);
   return meant === undefined || others.length > 0 ? null : meant;

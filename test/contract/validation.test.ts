@@ -21,6 +21,7 @@ it.each([
     [{ model: "m" }, { provider: "p" }],
     [`${AT}.1.model`, "is required"],
   ],
+  [Array.from({ length: 21 }, () => ({ model: "m" })), [AT, "must have at most 20 entries"]],
   [[{ model: "m", wieght: 1 }], [`${AT}.0.wieght`, 'unknown field "wieght"; did you mean "weight"?']],
 ])("%j is at fault where its own kind is", (alias, [path, message]) => {
   expect(errorsOf(alias)).toContainEqual({ path, message });
