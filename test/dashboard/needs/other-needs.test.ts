@@ -159,7 +159,13 @@ describe.skipIf(lacksBrowser())("who prints the page, or sees little", () => {
     await world.call("POST", "/presence", { ...presence, unavailable: "no answer" });
     const { page } = await world.open("fleet");
     await page.locator(".fleet-table .cell-status").getByText("unavailable").waitFor();
-    for (const size of ["16px", "24px", "32px"]) {
+    for (const [width, size] of [
+      [1280, "16px"],
+      [1280, "24px"],
+      [1280, "32px"],
+      [360, "24px"],
+    ] as const) {
+      await page.setViewportSize({ width, height: 720 });
       const outside = await page.evaluate((ofRoot) => {
         document.documentElement.style.fontSize = ofRoot;
         const cells = [...document.querySelectorAll<HTMLElement>(".fleet-table :is(th, td), .top-bar")];
@@ -167,7 +173,7 @@ describe.skipIf(lacksBrowser())("who prints the page, or sees little", () => {
           scrollWidth > clientWidth || scrollHeight > clientHeight;
         return cells.filter((cell) => cell.textContent !== "" && spills(cell)).map(({ outerHTML }) => outerHTML);
       }, size);
-      expect(outside, size).toEqual([]);
+      expect(outside, `${size} on ${width}`).toEqual([]);
     }
   });
 
