@@ -41,10 +41,9 @@ describe("an open stream ends at once, whatever its worker does,", () => {
 
   it("with the killswitch, at any level", async () => {
     const world = await newWorld();
-    const { job, answer } = await openStream(world);
+    const { worker, job, answer } = await openStream(world);
     const waiting = post(world.key, "/v1/embeddings", { model: "w1", input: "x" });
-    await settled(50);
-    // A worker has both.
+    await worker.nextJob();
     expect(await world.ok("POST", "/killswitch", { level: 1, reason: "drill" })).toMatchObject({ halted_jobs: 2 });
     expect(await answer.whole).toContain('"code":"killswitch_active"');
     expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "killswitch_active" });
