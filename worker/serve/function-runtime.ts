@@ -228,7 +228,7 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
   const isDeaf = () => life.isOver || options.signal.aborted;
   const emit: Context["emit"] = async (part) => {
     // A model's last chunk often has none.
-    if (isDeaf() || part == null) return;
+    if (isDeaf() || part == null || part === "") return;
     if (typeof part !== "string" && (typeof part !== "object" || Array.isArray(part)))
       throw new TypeError(
         `emit takes text or a chunk, which is an object, not a ${Array.isArray(part) ? "list" : typeof part}`,

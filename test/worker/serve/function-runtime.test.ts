@@ -156,12 +156,13 @@ test.each(["text", "a chunk"])("an answer is all text or all chunks: %s comes fi
   expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("as text or as chunks") } });
 });
 
-test("a chunk may be emitted as JSON", async () => {
+test("a chunk may be emitted as JSON, and text that is empty is none", async () => {
   const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
   const events = [`data: ${stop}\n\n`, "data: [DONE]\n\n"];
   expect(await said("chat/completions", (_, { emit }) => emit(stop))).toEqual(events);
   const passedOn: Handler = async (_, { emit }) => {
     await emit(` ${stop}`);
+    await emit("");
     await emit(" [DONE]");
   };
   expect(await said("chat/completions", passedOn)).toEqual(events);
