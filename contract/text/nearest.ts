@@ -11,7 +11,8 @@ export const nearestOf = (given: string, known: readonly string[]): string | nul
   let best: { name: string; distance: number } | null = null;
   for (const name of known) {
     const meant = name.toLowerCase();
-    const distance = editDistance(typed, meant);
+    // Of two that are as near, it is the name that begins as typed: "of" is "off", not "on".
+    const distance = editDistance(typed, meant) - (meant.startsWith(typed) ? 0.5 : 0);
     if (distance > mostOff && !isBeginning(typed, meant)) continue;
     if (best === null || distance < best.distance) best = { name, distance };
   }

@@ -53,6 +53,7 @@ describe("the command line", () => {
     [["jbs"], 'there is no command "jbs"; did you mean "jobs"?'],
     [["overview"], 'there is no command "overview"'],
     [["jobs", "lits"], 'there is no command "jobs lits"; did you mean "jobs list"?'],
+    [["killswitch", "of"], 'there is no command "killswitch of"; did you mean "killswitch off"?'],
     [["killswitch", "--json"], 'a word is missing after "killswitch": on, off, status'],
     [["run"], "<prompt> is missing"],
     [["run", "a", "b"], 'unexpected argument "b": put quotes around words that belong together'],
