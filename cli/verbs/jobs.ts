@@ -74,8 +74,10 @@ const showJob = ({ output }: Context, job: JobResource): void =>
     ["finished", when(job.finished_at)],
     ["cost", job.cost_usd == null ? null : `$${exactUsd(job.cost_usd)}`],
     ["prompt", job.prompt],
+    ["files", job.files],
     ["error", job.error === null ? null : errorOf(job.error)],
     ["result", textOf(job.result)],
+    ["stored", job.result_files.map(({ id, name }) => `${id} ${name}`)],
   ]);
 
 const list: Verb = {

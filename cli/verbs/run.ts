@@ -5,6 +5,7 @@ import { isObject, objectOf, parseJson } from "../../contract/text/json-object.t
 import { PRIORITIES, TIERS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
+import type { Output } from "../output.ts";
 import { pairsOf } from "../pairs.ts";
 import type { Context, Verb } from "../verb.ts";
 import { REQUIREMENTS } from "./requirements.ts";
@@ -21,6 +22,7 @@ const newJob = async ({ readInput }: Context, input: Input): Promise<NewJobReque
     ...optional("priority", input.choice("priority", PRIORITIES)),
     ...optional("tier", input.choice("tier", TIERS)),
     ...(file === undefined ? {} : { input: inputOf(await readInput(file)) }),
+    ...(input.is("file") ? { files: [...input.texts("file")] } : {}),
     ...(input.is("metadata") ? { metadata: pairsOf(input, "metadata") } : {}),
     ...optional("run_at", input.time("run-at", "future")),
     ...optional("timeout_seconds", input.number("timeout")),
@@ -45,10 +47,17 @@ export const textOf = (value: unknown): string => {
   return typeof text === "string" ? text : JSON.stringify(value, null, 2);
 };
 
+/** A result may only name what its worker stored. */
+const sayStored = (output: Output, { result_files: stored }: JobResource): void => {
+  if (output.isJson) return;
+  for (const { id, name } of stored) output.say(`Stored ${name}: signalbox files get ${id} --output <file>`);
+};
+
 /** Prints the result on stdout; a job that did not complete is reported on stderr, with exit code 1. */
 const showEnd = ({ output }: Context, job: JobResource): number => {
   if (job.status === "completed") {
     output.value(job, textOf(job.result));
+    sayStored(output, job);
     return 0;
   }
   if (output.isJson) output.value(job, "");
@@ -96,6 +105,7 @@ const showWhileWritten = async (context: Context, id: string): Promise<number> =
     if (ended.status === "completed") {
       // Its worker reported no output while it wrote.
       if (!output.isJson && last === "") output.raw(`${textOf(ended.result)}\n`);
+      sayStored(output, ended);
       return 0;
     }
     output.say(unhappyEnd(ended));
@@ -128,11 +138,13 @@ export const runCommand: Verb = {
     'run "Say hello." --wait',
     'run "Summarise this." --input notes.txt --model llama3.2 --stream',
     "run - --tag nightly --metadata team=search < prompt.txt",
+    'run "Describe it." --file file_1 --wait',
   ],
   args: [{ name: "prompt", says: "the prompt; - reads it from stdin" }],
   flags: {
     ...REQUIREMENTS,
     input: { takes: "file", says: "the job's input, a JSON object or text; - reads it from stdin" },
+    file: { takes: "id", says: "a stored file that its worker gets: `files put` prints its id", isRepeated: true },
     metadata: { takes: "name=value", says: "kept with the job, to find and charge it by", isRepeated: true },
     "run-at": { takes: "time", says: "not before this time: RFC 3339, or a span from now, such as 2h" },
     timeout: { takes: "seconds", says: "ends the job as failed after so many seconds of running" },

@@ -66,7 +66,7 @@ it("a job that is waited for shows where it is and how far, on a terminal", asyn
   const states = [
     job,
     { ...running, progress: { progress: 0.5, message: "counting" } },
-    { ...job, status: "completed" },
+    { ...job, status: "completed", result_files: [] },
   ];
   const { err } = await runCommand(["jobs", "get", "j1", "--wait"], () => states.shift() ?? {}, null, true);
   expect(err).toMatch(/Job j1 waits 5\.\d s: no worker/);

@@ -183,20 +183,33 @@ describe("explain", () => {
 });
 
 describe("run", () => {
-  it("passes on metadata, the time and the timeout", async () => {
+  it("passes on files, metadata, the time and the timeout", async () => {
     let body: unknown;
     const argv = ["run", "hi", "--metadata", "team=a=b", "--metadata", "env=ci", "--timeout", "30"];
-    await runCommand([...argv, "--run-at", "2030-01-01T00:00:00Z"], (_url, init) => {
+    const files = ["--file", "file-1", "--file", "file-2"];
+    await runCommand([...argv, ...files, "--run-at", "2030-01-01T00:00:00Z"], (_url, init) => {
       body = JSON.parse(String(init.body));
       return { id: "j1" };
     });
     expect(body).toEqual({
       prompt: "hi",
+      files: ["file-1", "file-2"],
       metadata: { team: "a=b", env: "ci" },
       run_at: "2030-01-01T00:00:00Z",
       timeout_seconds: 30,
     });
     await expect(run(["run", "hi", "--metadata", "team"], {})).rejects.toThrow("--metadata takes name=value");
+  });
+
+  it("says what the worker stored, which the result may only name, and so does jobs get", async () => {
+    const stored = [{ id: "file-9", name: "picture.png", bytes: 8, content_type: "image/png" }];
+    const job = { id: "j1", status: "completed", result: { file: "picture.png" }, error: null, result_files: stored };
+    const { out, err } = await run(["run", "a cat", "--wait"], job);
+    expect(JSON.parse(out)).toEqual({ file: "picture.png" });
+    expect(err).toBe("Stored picture.png: signalbox files get file-9 --output <file>\n");
+    expect((await run(["jobs", "get", "j1"], { ...job, files: ["file-1"] })).out).toMatch(
+      /^files\tfile-1\n(?:.*\n)*stored\tfile-9 picture\.png\n/m,
+    );
   });
 });
 

@@ -10,7 +10,7 @@ import { SIGNALBOX } from "../support/command-line.ts";
 import { runCommand } from "./run-command.ts";
 
 const pending = (waiting_reason: string | null) => ({ status: "pending", waiting_reason });
-const COMPLETED = { status: "completed", waiting_reason: null, result: { text: "done" } };
+const COMPLETED = { status: "completed", waiting_reason: null, result: { text: "done" }, result_files: [] };
 
 /** A service that answers each reading of the job with the next of these, and the last one from then on. */
 const jobThatIs = (states: readonly object[]) => {
