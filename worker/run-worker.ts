@@ -75,7 +75,7 @@ const run = async (args: readonly string[], env: Environment, command: string): 
     return 0;
   }
   if (!read.ok) {
-    console.error(`worker: ${read.problems.join("\n  ")}\n\n${usageOf(command)}`);
+    console.error(`worker: ${read.problems.join("\n  ")}\n${command} --help lists the flags.`);
     return 2;
   }
   const logSettings = { SERVICE_LOG: env.SERVICE_LOG, SERVICE_LOG_LEVEL: env.SERVICE_LOG_LEVEL };

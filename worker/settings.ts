@@ -85,7 +85,7 @@ const commaList = z.string().transform(splitList);
 const settingsSchema = z.object({
   SERVICE_API_URL: httpUrl.default(LOCAL_URL),
   SERVICE_API_KEY: z
-    .string({ error: "is not set: create a key with `POST /api/keys` and role worker" })
+    .string({ error: "is not set: an admin makes a worker's key with `signalbox keys create <name>`" })
     .refine(isSendableKey, UNSENDABLE_KEY),
   SERVICE_CONFIG_URL: httpUrl.optional(),
   SERVICE_RUNTIME_URL: httpUrl.optional(),

@@ -53,6 +53,7 @@ Environment:
   SERVICE_DATA_DIR (.data)                 folder for all state
   SERVICE_PROCESSES (1)                    processes that share the tenants; fixed when the data folder is created
   SERVICE_ROOT_KEY, SERVICE_SIGNING_SECRET created once and kept in the data folder if not set
+  SERVICE_SIGNING_SECRET_ALSO              another deployment's secret: the keys of a tenant that moved from there work here
   SERVICE_CATALOG_SYNC=0                   turns catalog sync off
   SERVICE_CATALOG_LOCAL=0                  removes local providers from the catalog: tenants reach no private address
   SERVICE_CATALOG_DIR                      a folder with more provider files
@@ -71,6 +72,7 @@ Environment:
   SERVICE_LOG_REQUESTS=1                   logs every request, not only failed ones
   SERVICE_OTLP_URL, SERVICE_OTLP_HEADERS   OpenTelemetry collector (…/v1/traces), and its headers: name=value,…
   PROVIDER_<NAME>_KEY                      a provider's key
+  HTTPS_PROXY, HTTP_PROXY, NO_PROXY        the proxies that lead to other machines, and what is called without them
   NODE_EXTRA_CA_CERTS                      a file with certificate authorities to trust besides the public ones, in PEM`;
 
 export const readSettings = (args: string[], env: NodeJS.ProcessEnv, platform = process.platform): Settings => {
@@ -107,7 +109,7 @@ const readFlags = (args: string[]): { "no-worker"?: boolean; edge?: string; insp
   try {
     return parseArgs({ args, options: FLAGS }).values;
   } catch (error) {
-    throw new ExitError(`${(error as Error).message}\n${USAGE}`, 2);
+    throw new ExitError(`${(error as Error).message}\nnpm start -- --help lists the options.`, 2);
   }
 };
 

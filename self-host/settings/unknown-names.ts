@@ -5,14 +5,13 @@ import { nearestOf } from "../../contract/text/nearest.ts";
 
 const PREFIX = "SERVICE_";
 
-/** Settings that the usage does not name: of the worker and the command line, of deployments, of a moved tenant. */
+/** Settings that the usage does not name: of the worker and the command line, of deployments. */
 const OTHERS = [
   "SERVICE_API_KEY",
   "SERVICE_API_URL",
   "SERVICE_CONFIG_URL",
   "SERVICE_HISTORY_KEEP_DAYS",
   "SERVICE_HISTORY_KEEP_TEXTS_DAYS",
-  "SERVICE_SIGNING_SECRET_ALSO",
   "SERVICE_STARTED_AGAIN",
   "SERVICE_TARGET_ROOT_KEY",
 ];

@@ -282,11 +282,13 @@ it(
 );
 
 it(
-  "a worker's wrong flag is wrong usage, and the usage is of the command that was typed",
+  "a worker's wrong flag is wrong usage, with what is wrong at the end, and where the flags are listed",
   async () => {
     const { said, ended } = start(["worker", "--concurency", "2"]);
     expect(await ended).toBe(2);
-    expect(said.err).toContain("signalbox worker [--flag value …]");
+    const [first, second, ...rest] = said.err.trimEnd().split("\n");
+    expect(first).toBe("worker: there is no flag --concurency; did you mean --concurrency?");
+    expect([second, rest.at(-1)]).toEqual(['  unexpected argument "2"', "signalbox worker --help lists the flags."]);
   },
   TIMEOUT_MS,
 );

@@ -17,6 +17,11 @@ const GOOD = 'provider: acme\nlist_url: https://api.acme.example/models\nrespons
 
 const folder = folderForEachTest();
 
+test("an unknown option is named at the end of what is said, with where the options are listed", () => {
+  const says = "Unknown option '--no-workers'\nnpm start -- --help lists the options.";
+  expect(() => readSettings(["--no-workers"], {})).toThrow(new ExitError(says, 2));
+});
+
 test("what a tenant may store reaches its object, and is refused at the start if it is no number", () => {
   for (const given of ["0", "0.5", "20"]) {
     const env = { SERVICE_TENANT_MAX_GB: given };
