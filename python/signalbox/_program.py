@@ -32,6 +32,13 @@ from ._worker import Worker
 
 DRAIN_SECONDS = 8.0
 
+_USAGE = """Runs the program's workers until SIGTERM or Ctrl-C, which let running jobs end.
+
+  --once <job>  runs one job without a coordinator and prints its report: --once '{"prompt": "hi"}'
+  --help        prints this text
+
+Environment: SERVICE_API_KEY (a key of role worker), SERVICE_API_URL (http://127.0.0.1:8787)."""
+
 # On Windows `execv` starts a process beside the caller's, whose shell goes on, and quotes no argument.
 _HAS_EXEC = os.name != "nt"
 
@@ -82,10 +89,14 @@ def worker(
 
 
 def run(url: str | None = None, key: str | None = None) -> None:
-    """Runs every worker of the program until SIGTERM or SIGINT, which drain them. `--once` runs one job alone."""
+    """Runs every worker of the program until SIGTERM or SIGINT, which drain them. `--once` runs one job alone, and
+    `--help` none."""
     global _has_run
     _has_run = True
     if _is_handlers_process():
+        return
+    if "--help" in sys.argv:
+        print(_USAGE)
         return
     if "--once" in sys.argv:
         sys.exit(_once(sys.argv[sys.argv.index("--once") + 1 :]))

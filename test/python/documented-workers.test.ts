@@ -52,15 +52,18 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const run = (command: string, args: string[]): Promise<Record<string, unknown>> =>
+const said = (command: string, args: string[]): Promise<string> =>
   new Promise((resolve, reject) => {
     const PYTHONPATH = [path.join(folder, "stand-ins"), path.join(ROOT, "python")].join(path.delimiter);
     const env = { PATH: process.env.PATH, PYTHONPATH, TMPDIR: folder };
     execFile(command, args, { cwd: folder, env, timeout: 20_000 }, (error, out, err) => {
       if (out === "") reject(error ?? new Error(err));
-      else resolve(JSON.parse(out));
+      else resolve(out);
     });
   });
+
+const run = async (command: string, args: string[]): Promise<Record<string, unknown>> =>
+  JSON.parse(await said(command, args));
 
 const worker = (...args: string[]) => run(process.execPath, [SIGNALBOX, "worker", ...args]);
 
@@ -79,6 +82,10 @@ it.skipIf(lacksPython)("the image model keeps its picture", async () => {
     result: { file: "picture.png" },
     files: [{ name: "picture.png" }],
   });
+});
+
+it.skipIf(lacksPython)("whisper asked for --help tells how it is run, and ends", async () => {
+  expect(await said("python3", ["transcribe.py", "--help"])).toContain("--once <job>");
 });
 
 it.skipIf(lacksPython)("whisper transcribes, and fails a job whose audio cannot be read", async () => {
