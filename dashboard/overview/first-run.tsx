@@ -29,7 +29,11 @@ const SAYS: Record<Step, { title: string; how: string; href: string }> = {
     how: "OpenAI's and Anthropic's clients work as they are: the playground has the lines to copy.",
     href: "#/playground",
   },
-  budget: { title: "Set a budget", how: "What a day or a month may cost.", href: "#/settings" },
+  budget: {
+    title: "Set a budget",
+    how: "What a day or a month may cost: day_usd and month_usd under budget in the config.",
+    href: "#/settings",
+  },
   person: {
     title: "Add a person",
     how: "By your organisation's sign-in, or with a key of their own.",

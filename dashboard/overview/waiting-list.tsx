@@ -44,7 +44,8 @@ export const WaitingList = () => {
   const all = waits.value;
   const later = delayed > 0 && (
     <p class="dim">
-      {plural(delayed, "job")} {delayed === 1 ? "is" : "are"} for later: after a back-off, or at a time of their own.
+      {plural(delayed, "job")} {delayed === 1 ? "is" : "are"} for later: after a back-off, or at{" "}
+      {delayed === 1 ? "a time of its own" : "times of their own"}.
     </p>
   );
   if (all.length === 0)
