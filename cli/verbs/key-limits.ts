@@ -29,10 +29,14 @@ export const LIMIT_FLAGS: Readonly<Record<string, Flag>> = {
   weight: { takes: "0.01–100", says: "how much of what is served its jobs get beside those of other keys (1)" },
 };
 
-const given = (input: Input, names: readonly string[], prefix = ""): Record<string, number> => {
-  const figures: Record<string, number> = {};
+/** Takes a limit away. */
+const NO_LIMIT = "none";
+
+const given = (input: Input, names: readonly string[], prefix = ""): Record<string, number | null> => {
+  const figures: Record<string, number | null> = {};
   for (const name of names) {
-    const figure = input.number(`${prefix}${flagOf(name)}`);
+    const flag = `${prefix}${flagOf(name)}`;
+    const figure = input.text(flag) === NO_LIMIT ? null : input.number(flag);
     if (figure !== undefined) figures[name] = figure;
   }
   return figures;

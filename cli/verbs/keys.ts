@@ -50,8 +50,12 @@ export const keyCommands: readonly Verb[] = [
   },
   {
     name: "keys limit",
-    says: "Changes a key's limits and weight; those that are not given stay",
-    examples: ["keys limit key_1 --weight 3", "keys limit key_1 --max-waiting 100 --user-requests-per-minute 20"],
+    says: "Changes a key's limits and weight; those that are not given stay, `none` takes one away",
+    examples: [
+      "keys limit key_1 --weight 3",
+      "keys limit key_1 --max-waiting 100 --user-requests-per-minute 20",
+      "keys limit key_1 --day-usd none",
+    ],
     args: [{ name: "id", says: "the key's id" }],
     flags: LIMIT_FLAGS,
     run: async ({ client, output, signal }, input) => {

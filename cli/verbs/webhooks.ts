@@ -25,6 +25,17 @@ const showWebhook = ({ output }: Context, one: WebhookResource): void =>
     ["failing since", when(one.failing_since)],
   ]);
 
+const turned = (word: string, enabled: boolean, says: string): Verb => ({
+  name: `webhooks ${word}`,
+  says,
+  examples: [`webhooks ${word} wh_1`],
+  args: [ID],
+  run: async (context, input) => {
+    const { webhooks } = context.client();
+    showWebhook(context, await webhooks.edit(input.arg("id"), { enabled }, { signal: context.signal }));
+  },
+});
+
 export const webhookCommands: readonly Verb[] = [
   {
     name: "webhooks list",
@@ -66,16 +77,8 @@ export const webhookCommands: readonly Verb[] = [
       output.value(made, made.secret);
     },
   },
-  {
-    name: "webhooks enable",
-    says: "Enables a disabled webhook",
-    examples: ["webhooks enable wh_1"],
-    args: [ID],
-    run: async (context, input) => {
-      const { webhooks } = context.client();
-      showWebhook(context, await webhooks.edit(input.arg("id"), { enabled: true }, { signal: context.signal }));
-    },
-  },
+  turned("enable", true, "Enables a disabled webhook"),
+  turned("disable", false, "Disables a webhook; what waits for it is given up"),
   {
     name: "webhooks rotate",
     says: "Replaces a webhook's secret; the old one also signs for 24 hours",

@@ -31,6 +31,34 @@ it("keys limit prints the changed key as JSON", async () => {
   expect(JSON.parse((await runCommand([...argv, "--json"], answer)).out)).toEqual(key);
 });
 
+it("keys limit takes a limit away with the word none, and leaves the others", async () => {
+  const key = {
+    id: "key_1",
+    weight: 1,
+    limits: { day_usd: 2, concurrent: 3, per_user: { concurrent: 1, day_usd: 1 } },
+  };
+  let body: unknown;
+  const argv = ["keys", "limit", "key_1", "--day-usd", "none", "--user-concurrent", "none"];
+  await runCommand(argv, ({ pathname }, init) => {
+    if (pathname === "/api/keys") return { keys: [key] };
+    body = JSON.parse(String(init.body));
+    return key;
+  });
+  expect(body).toEqual({ limits: { day_usd: null, concurrent: 3, per_user: { concurrent: null, day_usd: 1 } } });
+});
+
+it.each([
+  ["enable", true],
+  ["disable", false],
+])("webhooks %s turns it on or off", async (word, enabled) => {
+  let body: unknown;
+  await runCommand(["webhooks", word, "wh_1"], (_url, init) => {
+    body = JSON.parse(String(init.body));
+    return { id: "wh_1", enabled, events: [], tags: [], failing_since: null };
+  });
+  expect(body).toEqual({ enabled });
+});
+
 it("keys create takes the models that a key may use, and keeps it from hosted providers", async () => {
   const bodies: string[] = [];
   const argv = ["keys", "create", "ann", "--model", "gpt-5*", "--model", "llama3.2", "--edge", "no", "--day-usd", "2"];
