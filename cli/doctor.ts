@@ -106,7 +106,8 @@ const checkKey = async (client: Signalbox, key: string | undefined, signal: Abor
 const checkKillswitch = async (client: Signalbox, signal: AbortSignal): Promise<Check> => {
   const { active, level, reason } = await client.killswitch.get({ signal });
   if (!active) return good("killswitch", "off");
-  return bad("killswitch", `at level ${level} (${reason}): \`signalbox killswitch off --resume-all\` clears it`);
+  const why = reason === null ? "" : ` (${reason})`;
+  return bad("killswitch", `at level ${level}${why}: \`signalbox killswitch off --resume-all\` clears it`);
 };
 
 /** Workers of older releases do not have this field. */

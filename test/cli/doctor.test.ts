@@ -20,12 +20,13 @@ const checksWith = async (
   about: Check["what"] = "runtime",
   followJob: Parameters<typeof examine>[3] = null,
   explained: object = { selected: "w1", notes: [], workers: [] },
+  killswitch: object = { active: false, level: 0, reason: null },
 ) => {
   const one = { ...worker, models };
   const answers: Record<string, object> = {
     "/health": { status: "ok", version: VERSION },
     "/session": { name: "k", role: "standard", tenant: "t" },
-    "/killswitch": { active: false, level: 0, reason: null },
+    "/killswitch": killswitch,
     "/presence": { workers: [one], total: 1 },
     "/api/workers/w1": { ...one, runtime_models: runtimeModels },
     "/dispatch/explain": explained,
@@ -65,6 +66,14 @@ it.each([
   ["that names none", null, ["mistral"]],
 ])("a worker %s has lost nothing", async (_who, models, runtimeModels) => {
   expect(await checksWith(models, runtimeModels)).toEqual([]);
+});
+
+it.each([
+  [null, "at level 1: `signalbox killswitch off"],
+  ["a loop", "at level 1 (a loop): `signalbox killswitch off"],
+])("a halt whose reason is %j is told", async (reason, says) => {
+  const [check] = await checksWith(null, null, "killswitch", null, undefined, { active: true, level: 1, reason });
+  expect(check?.says).toContain(says);
 });
 
 it("a job that is refused is a finding beside the others", async () => {
