@@ -4,7 +4,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
-import { isAddress, NOT_AN_ADDRESS } from "../contract/text/address.ts";
+import { isAddress, NOT_AN_ADDRESS, trimAddress } from "../contract/text/address.ts";
 import { LOCAL_URL } from "../contract/words/values.ts";
 import { Failure } from "./failure.ts";
 
@@ -64,7 +64,7 @@ export const loginOf = (env: Environment): { url: string; key: string | undefine
 
 /** An address that fetch can use; `what` names where it comes from. @throws Failure */
 export const checkedAddress = (text: string, what = ""): string => {
-  const url = text.trim().replace(/\/+$/, "");
+  const url = trimAddress(text);
   if (isAddress(url)) return url;
   throw new Failure(`${what}"${url}" ${NOT_AN_ADDRESS}`);
 };

@@ -3,6 +3,7 @@
 
 import { parseArgs } from "node:util";
 import * as z from "zod";
+import { trimAddress } from "../contract/text/address.ts";
 import { nearestOf } from "../contract/text/nearest.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { instanceName, modelName, providerName, splitList, tags } from "../contract/words/field.ts";
@@ -83,7 +84,7 @@ const httpUrl = z
 const commaList = z.string().transform(splitList);
 
 const settingsSchema = z.object({
-  SERVICE_API_URL: httpUrl.default(LOCAL_URL),
+  SERVICE_API_URL: z.string().transform(trimAddress).pipe(httpUrl).default(LOCAL_URL),
   SERVICE_API_KEY: z
     .string({ error: "is not set: an admin makes a worker's key with `signalbox keys create <name>`" })
     .refine(isSendableKey, UNSENDABLE_KEY),

@@ -1,7 +1,7 @@
 // One request and its answer, over any `fetch`. A temporary failure is retried if the service says that it did nothing,
 // or if a repetition is harmless. Invariant: a repetition has the same idempotency key, so that it takes effect once.
 
-import { isAddress, NOT_AN_ADDRESS } from "../text/address.ts";
+import { isAddress, NOT_AN_ADDRESS, trimAddress } from "../text/address.ts";
 import { isNeverReached, reasonOf } from "../text/error-causes.ts";
 import { isObject, parseJson } from "../text/json-object.ts";
 import { randomHex } from "../text/random-hex.ts";
@@ -229,7 +229,7 @@ export class Transport {
   /** `fetchWhole`: for answers that are read whole; by default `fetch`. @throws TypeError if `url` is no address. */
   constructor(options: ClientOptions, fetchWhole?: FetchWhole) {
     this.#options = options;
-    this.#base = options.url.replace(/\/+$/, "");
+    this.#base = trimAddress(options.url);
     if (this.#base !== "" && !isAddress(this.#base)) throw new TypeError(`url "${options.url}" ${NOT_AN_ADDRESS}`);
     // Called without `this`, because a browser's fetch refuses any other.
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));

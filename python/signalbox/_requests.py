@@ -53,7 +53,8 @@ _opener = urllib.request.build_opener(_NoRedirects())
 
 class Api:
     def __init__(self, url: str | None = None, key: str | None = None) -> None:
-        self.url = (url or os.environ.get("SERVICE_API_URL") or LOCAL_URL).rstrip("/")
+        # As it is copied from a browser, it has the dashboard's page behind it.
+        self.url = re.split("[?#]", url or os.environ.get("SERVICE_API_URL") or LOCAL_URL)[0].strip().rstrip("/")
         self.key = key or os.environ.get("SERVICE_API_KEY") or ""
         if not self.url.startswith(("http://", "https://")):
             raise ValueError(f"{self.url} is not an address: it must start with http:// or https://")

@@ -215,6 +215,17 @@ describe("what fails in passing", () => {
 });
 
 describe("a client", () => {
+  it.each([
+    "http://box:8787/",
+    " http://box:8787",
+    "http://box:8787/#/jobs?status=failed",
+    "http://box:8787/?tenant=acme",
+  ])("takes the address as it was copied: %s", async (url) => {
+    const { seen, client } = clientOf([json(200, { killswitch: {} })], { url });
+    await client.killswitch.get();
+    expect(seen.map((one) => one.url)).toEqual(["http://box:8787/killswitch"]);
+  });
+
   it.each(["box:8787", "localhost", "ftp://box", "http://"])("is not made for the address %s", (url) => {
     expect(() => createClient({ url })).toThrow(`url "${url}" is not an address: it must start with http`);
   });

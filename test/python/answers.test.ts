@@ -68,7 +68,7 @@ const startBeside = (server: Server, file: string, program: string, more: NodeJS
     PATH: process.env.PATH,
     PYTHONPATH: path.join(ROOT, "python"),
     PYTHONDONTWRITEBYTECODE: "1",
-    SERVICE_API_URL: `http://127.0.0.1:${port}`,
+    SERVICE_API_URL: `http://127.0.0.1:${port}/#/fleet`, // as it is copied from a browser
     SERVICE_API_KEY: "key",
     ...more,
   });

@@ -83,7 +83,11 @@ describe("the worker's settings", () => {
       "4",
       "--tier=premium",
     ];
-    const env = { ...ENV, SERVICE_API_URL: "https://jobs.example.com/", SERVICE_RUNTIME_URL: "http://10.0.0.5:11434" };
+    const env = {
+      ...ENV,
+      SERVICE_API_URL: "https://jobs.example.com/#/fleet",
+      SERVICE_RUNTIME_URL: "http://10.0.0.5:11434",
+    };
     expect(settingsOf([...args, "--runtime", "ollama", "--provider", "home"], env)).toEqual({
       apiUrl: "https://jobs.example.com",
       exec: null,

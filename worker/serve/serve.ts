@@ -3,7 +3,7 @@
 
 import * as z from "zod";
 import { presenceRequest } from "../../contract/fleet/worker.ts";
-import { isAddress, NOT_AN_ADDRESS } from "../../contract/text/address.ts";
+import { isAddress, NOT_AN_ADDRESS, trimAddress } from "../../contract/text/address.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../../contract/text/secret-text.ts";
 import { tags } from "../../contract/words/field.ts";
 import { refusalOf } from "../../contract/words/validation.ts";
@@ -74,7 +74,7 @@ const knownOptions = presenceRequest.pick({ provider: true, models: true, apis: 
 
 const settle = (options: ServeOptions) => {
   const { provider, models = [], apis = [], concurrency = 1, tier = null } = options;
-  const apiUrl = (options.url ?? (process.env.SERVICE_API_URL || LOCAL_URL)).replace(/\/+$/, "");
+  const apiUrl = trimAddress(options.url ?? (process.env.SERVICE_API_URL || LOCAL_URL));
   if (!isAddress(apiUrl)) throw new Error(`url: "${apiUrl}" ${NOT_AN_ADDRESS}`);
   const apiKey = options.key ?? process.env.SERVICE_API_KEY;
   if (apiKey === undefined || apiKey === "") throw new Error("key: give one of role worker, or set SERVICE_API_KEY");
