@@ -158,7 +158,8 @@ export const MAY_EVER: readonly Filter[] = [
   },
   {
     name: "offline",
-    refuses: (member, _asked, policy) => (isCutOff(member) || isSilent(member, policy) ? howOffline(member) : null),
+    refuses: (member, _asked, policy) =>
+      isCutOff(member) || isSilent(member, policy) ? howOffline(member, policy) : null,
     narrow: (left, fleet, _asked, policy) => {
       left.subtract(fleet.sets.cutOff);
       const maybeSilent = fleet.maybeSilent(policy.nowAt - policy.offlineAfterMs);
@@ -218,11 +219,13 @@ const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePoli
   asked.provider === null && chainOf(policy)?.includes(provider) === false;
 
 /** A worker that is cut off has another status than `offline` until it has been silent long enough. */
-const howOffline = (member: Member): string =>
-  isCutOff(member) ? `disconnected: its ${member.isLockedOut ? "key has ended" : "socket dropped"}` : "offline";
+const howOffline = (member: Member, policy: RoutePolicy): string => {
+  if (member.isLockedOut && isCutOff(member)) return "disconnected: its key has ended";
+  return isSilent(member, policy) ? "offline" : "disconnected: its socket dropped";
+};
 
 const howAllOffline = (nobody: Nobody): string => {
-  if (nobody.before.count() === 1) return howOffline(firstOf(nobody));
+  if (nobody.before.count() === 1) return howOffline(firstOf(nobody), nobody.policy);
   const cutOff = nobody.before.copy();
   cutOff.intersect(nobody.fleet.sets.cutOff);
   return cutOff.first() < 0 ? "offline" : "offline or disconnected";

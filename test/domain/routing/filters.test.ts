@@ -134,6 +134,14 @@ describe("a worker is refused", () => {
       'worker "w1" is disconnected: its socket dropped',
     ],
     [
+      "whose socket dropped so long ago that its status is offline",
+      { viaSocket: true, lastHeartbeatAt: NOON - OFFLINE_AFTER_MS - 1 },
+      {},
+      {},
+      "offline",
+      'worker "w1" is offline',
+    ],
+    [
       "whose key was revoked, although a claim waits",
       { isLockedOut: true, isClaiming: true },
       {},
