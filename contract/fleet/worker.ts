@@ -63,7 +63,7 @@ const presenceFields = {
   instance: instanceName,
   status: z.enum(["online", "idle", "busy"]).optional().meta({
     description:
-      "busy: it is given nothing until it reports otherwise, whatever its load; one that only is full needs not say so",
+      "busy: it is given nothing until it reports otherwise, whatever its load; one that is only full need not say so",
   }),
   tags: tagList.optional(),
   provider: providerName,
