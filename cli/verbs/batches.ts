@@ -36,6 +36,7 @@ const digestOf = async (file: string): Promise<string> => {
 /** The endpoint that the first line names. */
 const endpointOf = async (file: string): Promise<string> => {
   const source = await streamLocal(file);
+  let fault = "it has no line";
   try {
     for await (const line of createInterface({ input: source })) {
       // Without a byte order mark, which the service takes, too.
@@ -43,6 +44,7 @@ const endpointOf = async (file: string): Promise<string> => {
       if (text === "") continue;
       const { url } = objectOf(JSON.parse(text));
       if (typeof url === "string") return url;
+      fault = 'its first line names no "url"';
       break;
     }
   } catch (error) {
@@ -50,7 +52,7 @@ const endpointOf = async (file: string): Promise<string> => {
   } finally {
     source.destroy();
   }
-  throw new UsageError(`${file}: its first line names no "url": every line is {custom_id, method, url, body}`);
+  throw new UsageError(`${file}: ${fault}: every line is {custom_id, method, url, body}`);
 };
 
 /** The batch of an earlier run of the same file. */

@@ -111,6 +111,7 @@ describe("batch run", () => {
     for (const [text, says] of [
       ["no JSON\n", "its first line is no JSON"],
       ["{}\n", 'its first line names no "url"'],
+      ["\n", "it has no line"],
     ] as const) {
       writeFileSync(file, text);
       await expect(runCommand(["batch", "run", file], none)).rejects.toThrow(says);
