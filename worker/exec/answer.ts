@@ -67,7 +67,8 @@ export class Answer {
   /** A returned promise asks the program's reader to wait. */
   take(told: Instruction): Promise<void> | undefined {
     const { options } = this.#given;
-    if (options.signal.aborted) return undefined;
+    // What was spent counts for a job that was taken back, too.
+    if (options.signal.aborted && told.key !== "usage" && told.key !== "cost_usd") return undefined;
     switch (told.key) {
       case "text":
         return this.#say(told.text);
@@ -94,7 +95,6 @@ export class Answer {
     }
   }
 
-  /** Counts for a job that was taken back, too. */
   spend(spent: Pick<Spent, "usage" | "cost_usd">): void {
     this.#spent = { ...this.#spent, ...spent };
   }

@@ -305,6 +305,15 @@ describe("how a command ends", () => {
     expect(outcome).toMatchObject({ ok: false, error: { code: "exit_4" } });
   });
 
+  test("what a cancelled one says at last that it spent is counted, and nothing else", async () => {
+    const { signal, abort } = aborting();
+    const last = [`{"usage": {"input_tokens": 3, "output_tokens": 4}}`, `{"cost_usd": 0.5}`, `{"file": "none"}`];
+    const shell = `trap 'echo "$SAYS"; exit 0' TERM; echo begun; sleep 60 & wait`;
+    vi.stubEnv("SAYS", last.join("\n"));
+    const { outcome } = await runCommand(shell, { "exec-shell": "" }, {}, { signal, emit: () => void abort() });
+    expect(outcome).toMatchObject({ usage: { input_tokens: 3, output_tokens: 4 }, cost_usd: 0.5, ok: true });
+  });
+
   test("one that ends well after its timeout has timed out", async () => {
     const { runtime } = open(`trap "echo late; exit 0" TERM; sleep 60 & wait`, { "exec-shell": "" });
     const settings = {
