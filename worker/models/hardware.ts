@@ -55,10 +55,11 @@ const TOOLS: readonly Tool[] = [
   },
 ];
 
-const runTool = (command: string, args: readonly string[]): Promise<string | null> =>
+/** Undefined: it is not on this machine. Null: it failed, as with a driver that is being replaced. */
+const runTool = (command: string, args: readonly string[]): Promise<string | null | undefined> =>
   run(command, [...args], { timeout: TOOL_TIMEOUT_MS }).then(
     ({ stdout }) => stdout,
-    () => null,
+    ({ code }: NodeJS.ErrnoException) => (code === "ENOENT" ? undefined : null),
   );
 
 /** Asks the tools that are there; a tool that is missing is not looked for again. */
@@ -67,7 +68,7 @@ export const hardwareReader = (): (() => Promise<Hardware>) => {
   return async () => {
     const said = await Promise.all(present.map(({ command, args }) => runTool(command, args)));
     const gpus = present.flatMap(({ read }, index) => read(said[index] ?? ""));
-    present = present.filter((_, index) => said[index] !== null);
+    present = present.filter((_, index) => said[index] !== undefined);
     return { gpus, ram_mb: megabytes(totalmem()), ram_free_mb: megabytes(freemem()) };
   };
 };

@@ -1,13 +1,17 @@
 // The models of each kind of runtime, over its own API, as a server of a few lines speaks it.
 
-import { afterEach, describe, expect, test } from "vitest";
-import { readNvidia, readRocm } from "../../../worker/models/hardware.ts";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { hardwareReader, readNvidia, readRocm } from "../../../worker/models/hardware.ts";
 import type { ModelManager, ModelProgress, ModelWork } from "../../../worker/models/model-manager.ts";
 import { openManager } from "../../../worker/models/open-manager.ts";
+import { folderForEachTest } from "../../support/temporary-folder.ts";
 import { type Answer, FakeRuntime, type RuntimeRequest } from "../runtimes/fake-runtime.ts";
 
 const started: FakeRuntime[] = [];
 afterEach(async () => {
+  vi.unstubAllEnvs();
   await Promise.all(started.splice(0).map((one) => one.stop()));
 });
 
@@ -285,6 +289,19 @@ describe("vLLM", () => {
 });
 
 describe("the machine's processors", () => {
+  const folder = folderForEachTest();
+
+  test.skipIf(process.platform === "win32")("are told again when their tool works again", async () => {
+    vi.stubEnv("PATH", folder.path);
+    const tool = path.join(folder.path, "nvidia-smi");
+    const write = (script: string) => writeFileSync(tool, `#!/bin/sh\n${script}`, { mode: 0o755 });
+    write("echo Driver/library version mismatch; exit 18");
+    const read = hardwareReader();
+    expect((await read()).gpus).toEqual([]);
+    write("echo Tesla T4, 15360, 0, 3");
+    expect((await read()).gpus).toEqual([{ name: "Tesla T4", total_mb: 15360, used_mb: 0, utilization: 3 }]);
+  });
+
   test("are read as nvidia-smi tells them", () => {
     expect(readNvidia("NVIDIA GeForce RTX 4090, 24564, 1203, 7\nTesla T4, 15360, 0, [N/A]\n\nno card\n")).toEqual([
       { name: "NVIDIA GeForce RTX 4090", total_mb: 24564, used_mb: 1203, utilization: 7 },
