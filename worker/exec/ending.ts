@@ -20,3 +20,5 @@ export const failureOf = ({ code, signal }: Ended, stderrTail: string): JobFailu
     retryable: code === TRY_AGAIN,
   };
 };
+
+export const neverStarted = ({ message }: Error): string => `the command could not be started: ${message}`;

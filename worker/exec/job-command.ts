@@ -7,7 +7,7 @@ import { factsOf, type JobFacts } from "../job-facts.ts";
 import { Answer, tooMuch } from "./answer.ts";
 import { childEnvironment } from "./child-environment.ts";
 import { missing } from "./command.ts";
-import { failureOf } from "./ending.ts";
+import { failureOf, neverStarted } from "./ending.ts";
 import { inFolder, neverReached } from "./in-folder.ts";
 import { MAX_MESSAGE_CHARS, readInstruction } from "./instruction.ts";
 import type { JobFolder } from "./job-folder.ts";
@@ -76,7 +76,7 @@ const runCommand = async (
     stderr.end();
     return await outcomeOf(ended, answer, stderr);
   } catch (error) {
-    return neverReached("command_unavailable", `the command could not be started: ${(error as Error).message}`);
+    return neverReached("command_unavailable", neverStarted(error as Error));
   } finally {
     exec.running.delete(group);
     signal.removeEventListener("abort", end);

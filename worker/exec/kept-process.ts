@@ -5,7 +5,7 @@ import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import type { JobFacts } from "../job-facts.ts";
 import { type Answer, tooMuch } from "./answer.ts";
 import { childEnvironment } from "./child-environment.ts";
-import { failureOf } from "./ending.ts";
+import { failureOf, neverStarted } from "./ending.ts";
 import { instructionOf } from "./instruction.ts";
 import { JobFolder } from "./job-folder.ts";
 import type { ExecOptions } from "./options.ts";
@@ -30,6 +30,8 @@ export class KeptProcess {
   readonly #stderr: StderrLog;
   readonly #exec: ExecOptions;
   #current: Current | null = null;
+  /** Why it could not be started, if it could not. */
+  #whyNot: string | null = null;
   #isReplaced = false;
 
   private constructor(exec: ExecOptions, folder: JobFolder) {
@@ -49,7 +51,7 @@ export class KeptProcess {
     this.#read();
     this.gone = this.#group.gone
       .catch((error: Error) => {
-        this.#stderr.take(Buffer.from(error.message));
+        this.#whyNot = neverStarted(error);
         return { code: null, signal: null };
       })
       .finally(() => folder.remove().catch(() => {}));
@@ -69,12 +71,13 @@ export class KeptProcess {
   /** Why it ended, in words. */
   explain(ended: Ended): string {
     this.#stderr.end();
+    if (this.#whyNot !== null) return this.#whyNot;
     if (this.#group.isEnding && ended.code === null)
       return "It was ended, because it did not stop its job or closed its stdout";
     return failureOf(ended, this.#stderr.tail)?.message ?? "The command ended with exit code 0, but it is to go on";
   }
 
-  /** @returns whether the job is done; false if the process ended before. */
+  /** `signal` is not aborted yet. @returns whether the job is done; false if the process ended before. */
   async work(facts: JobFacts & { files: unknown }, answer: Answer, signal: AbortSignal): Promise<boolean> {
     const { id } = facts;
     const { promise: done, resolve: finish } = Promise.withResolvers<void>();
@@ -87,7 +90,6 @@ export class KeptProcess {
     };
     signal.addEventListener("abort", cancel, { once: true });
     this.#write(facts);
-    if (signal.aborted) cancel();
     try {
       const isDone = await Promise.race([done.then(() => true), this.gone.then(() => false)]);
       if (isDone) this.#isReplaced = false;

@@ -1,7 +1,10 @@
 // Mode `lines`: one process for many jobs, replaced when it does not stop, started again when it ends.
 
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import type { RunOptions, Runtime } from "../../../worker/calls/runtime.ts";
+import { folderForEachTest } from "../../support/temporary-folder.ts";
 import { assignedJob } from "../job-fixture.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 import { type Flags, node, open } from "./exec-fixture.ts";
@@ -21,6 +24,7 @@ const SERVER = node(`
     say({ id, done: true, usage: { input_tokens: 1, output_tokens: 1 } });
   });`);
 
+const folder = folderForEachTest();
 let runtime: Runtime;
 afterEach(async () => {
   vi.unstubAllEnvs();
@@ -77,6 +81,14 @@ test("a process that dies at once each time makes the worker unavailable, and co
   const { unavailable } = await runtime.probe(null);
   expect(unavailable).toMatch(/exit code 1: no model file \(3 times in a row\)/);
   expect(await run("a")).toMatchObject({ ok: false, neverReached: true });
+});
+
+test.skipIf(process.platform === "win32")("a script whose interpreter is missing cannot be started", async () => {
+  const script = path.join(folder.path, "model.py");
+  writeFileSync(script, "#!/no/such/python\n", { mode: 0o755 });
+  lines(script);
+  const { unavailable } = await runtime.probe(null);
+  expect(unavailable).toMatch(/^the command could not be started: .* ENOENT \(3 times in a row\)$/);
 });
 
 test("a job whose files cannot be fetched is tried again", async () => {
