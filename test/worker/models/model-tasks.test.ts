@@ -57,6 +57,9 @@ describe("a worker's model task", () => {
     tasks.receive(task("a"));
     expect(sent).toMatchObject([{ type: "model.progress", task_id: "a", stage: "starting" }]);
     await settle();
+    expect(tasks.acknowledged(sent[0]?.id ?? "", 0)).toBe(true);
+    expect(begun[0]?.options.signal.aborted).toBe(false);
+    expect(() => begun[0]?.options.checkSize(1e15)).not.toThrow();
     begun[0]?.end();
     await settle();
     const [end] = said("model.done");
@@ -64,7 +67,7 @@ describe("a worker's model task", () => {
     expect(onDone).toHaveBeenCalledOnce();
     tasks.repeat();
     expect(said("model.done")).toEqual([end, end]);
-    expect(tasks.acknowledged(end?.id ?? "", 503)).toBe(true);
+    for (const busy of [429, 500]) expect(tasks.acknowledged(end?.id ?? "", busy)).toBe(true);
     tasks.receive(task("a", { status: "running" }));
     expect(said("model.done")).toHaveLength(3);
     expect(tasks.acknowledged(end?.id ?? "", 0)).toBe(true);
@@ -99,7 +102,7 @@ describe("a worker's model task", () => {
     expect(begun.map(({ id }) => id)).toEqual(["a", "c", "b"]);
   });
 
-  test("tells its progress at most once a second", async () => {
+  test("tells its progress at most once a second, and again after ten without any, until it has ended", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const { tasks, begun, said } = setUp();
@@ -110,7 +113,19 @@ describe("a worker's model task", () => {
     expect(said("model.progress")).toHaveLength(1);
     vi.advanceTimersByTime(1);
     begun[0]?.options.onProgress({ completed_bytes: 20, total_bytes: 30, stage: "pulling" });
+    begun[0]?.options.onProgress({ completed_bytes: 21, stage: "pulling" });
     expect(said("model.progress").at(-1)).toMatchObject({ completed_bytes: 20, total_bytes: 30, stage: "pulling" });
+    vi.advanceTimersByTime(9_999);
+    tasks.repeat();
+    expect(said("model.progress")).toHaveLength(2);
+    vi.advanceTimersByTime(1);
+    tasks.repeat();
+    expect(said("model.progress")).toHaveLength(3);
+    begun[0]?.end();
+    await settle();
+    vi.advanceTimersByTime(10_000);
+    tasks.repeat();
+    expect(said("model.progress")).toHaveLength(3);
   });
 
   test("says why it failed, and that a model is larger than its owner allows", async () => {
@@ -202,9 +217,11 @@ describe("a worker's machine", () => {
     const { machine } = machineWith(true);
     await machine.look();
     expect(machine.facts).toEqual({ hardware: HARDWARE, ...FACTS });
+    expect(machine.forTasks.manager).not.toBe(null);
     const { machine: unmanaged } = machineWith(false);
     await unmanaged.look();
     expect(unmanaged.facts).toEqual({ hardware: HARDWARE, ...FACTS, can: null });
+    expect(unmanaged.forTasks.manager).toBe(null);
   });
 
   test("is told again when its models or much of its memory change, and keeps what it knew while the runtime is away", async () => {
