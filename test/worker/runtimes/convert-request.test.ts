@@ -50,6 +50,66 @@ describe("a request", () => {
   });
 });
 
+describe("the turns of a chat", () => {
+  const promptOf = (turns: JsonObject[]) => convertRequest({ messages: turns }, "anthropic").prompt;
+  const part = (image_url: unknown) => promptOf([{ role: "user", content: [{ type: "image_url", image_url }] }]);
+
+  test("carry an image that is in them, and the address of another", () => {
+    const [inline] = part({ url: "data:image/png;base64,QUJD" });
+    expect(inline?.content).toEqual([{ type: "file", mediaType: "image/png", data: { type: "data", data: "QUJD" } }]);
+    const [linked] = part("https://images.example/a.png");
+    expect(linked?.content).toMatchObject([
+      { type: "file", data: { type: "url", url: new URL("https://images.example/a.png") } },
+    ]);
+  });
+
+  test.each([
+    ["an image without an address", { type: "image_url", image_url: {} }, `has a part of type "image_url"`],
+    ["an image with no address", { type: "image_url", image_url: "cat.png" }, "has an image with an invalid address"],
+    ["sound", { type: "input_audio", input_audio: {} }, `has a part of type "input_audio"`],
+  ])("are refused for %s, which would be lost", (_what, content, why) => {
+    expect(() => promptOf([{ role: "user", content: [content] }])).toThrow(`messages[0] ${why}`);
+  });
+
+  test("carry a tool's call without words, and its answer under the tool's name", () => {
+    const call = { id: "c1", type: "function", function: { name: "look", arguments: '{"at": 1}' } };
+    const turns = [{ role: "assistant", content: null, tool_calls: [call] }];
+    expect(promptOf([...turns, { role: "tool", tool_call_id: "c1", content: "red" }])).toEqual([
+      { role: "assistant", content: [{ type: "tool-call", toolCallId: "c1", toolName: "look", input: { at: 1 } }] },
+      {
+        role: "tool",
+        content: [{ type: "tool-result", toolCallId: "c1", toolName: "look", output: { type: "text", value: "red" } }],
+      },
+    ]);
+    expect(() => promptOf([...turns, { role: "tool", tool_call_id: "c2", content: "red" }])).toThrow(
+      "messages[1] answers a tool call that does not exist",
+    );
+  });
+});
+
+test("which tools a model may or must call is carried, or refused by name", () => {
+  const { toolChoice } = converted({ tool_choice: { type: "function", function: { name: "look" } } });
+  expect(toolChoice).toEqual({ type: "tool", toolName: "look" });
+  expect(converted({ tool_choice: "none" }).toolChoice).toEqual({ type: "none" });
+  expect(() => converted({ tool_choice: "any" })).toThrow("tool_choice has an unknown value");
+  const one = { messages, parallel_tool_calls: false };
+  expect(convertRequest(one, "anthropic").providerOptions).toEqual({ anthropic: { disableParallelToolUse: true } });
+  expect(() => convertRequest(one, "gemini")).toThrow(`gemini does not support "parallel_tool_calls"`);
+  expect(converted({ parallel_tool_calls: true })).toEqual(converted({}));
+});
+
+test("a schema of the answer is carried with its name and description; a form without one only where there is one", () => {
+  const schema = { type: "object" };
+  const format = { type: "json_schema", json_schema: { schema, name: "person", description: "who" } };
+  const told = { type: "json", schema, name: "person", description: "who" };
+  expect(convertRequest({ messages, response_format: format }, "anthropic").responseFormat).toEqual(told);
+  expect(converted({ response_format: { type: "json_object" } }).responseFormat).toEqual({ type: "json" });
+  for (const response_format of [{ type: "json_object" }, { type: "json_schema" }])
+    expect(() => convertRequest({ messages, response_format }, "anthropic")).toThrow(
+      `anthropic does not support a response_format of type "${response_format.type}"`,
+    );
+});
+
 const deltasOf = (chunk: JsonObject | undefined) =>
   (chunk?.choices as { delta: JsonObject }[] | undefined)?.map(({ delta }) => delta) ?? [];
 
