@@ -4,6 +4,7 @@ import * as z from "zod";
 import type { Outcome, RunOptions, Task } from "../../../worker/calls/runtime.ts";
 import { type ExecSettings, execFields, execSettings } from "../../../worker/exec/exec-settings.ts";
 import { openCommand } from "../../../worker/exec/open-command.ts";
+import type { JobFiles } from "../../../worker/job-files.ts";
 import { listedFiles } from "../../../worker/once.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 
@@ -20,11 +21,11 @@ function settingsFor(command: string, flags: Flags): ExecSettings {
 }
 
 /** A runtime of the command, with what it logged and the files that it kept. */
-export function open(command: string, flags: Flags = {}, concurrency = 1) {
+export function open(command: string, flags: Flags = {}, concurrency = 1, kept?: JobFiles) {
   const logged: string[] = [];
   const { files, keep } = listedFiles();
   const needed = { apiUrl: "http://127.0.0.1:9", apiKey: "k", models: [], concurrency };
-  const runtime = openCommand(settingsFor(command, flags), needed, (line) => logged.push(line), keep);
+  const runtime = openCommand(settingsFor(command, flags), needed, (line) => logged.push(line), kept ?? keep);
   return { runtime, logged, files };
 }
 

@@ -171,6 +171,9 @@ describe("what a command writes", () => {
     expect((await runCommand(node(wrote))).files).toEqual([{ name: "out.png" }]);
     const { outcome } = await runCommand(node(`console.log(JSON.stringify({file: "none.png"}))`));
     expect(outcome).toMatchObject({ ok: false, error: { code: "file_not_kept" } });
+    const error = { code: "files_full", message: "the tenant has no room for it", retryable: false };
+    const { runtime } = open(node(wrote), {}, 1, { send: async () => ({ ok: false, error }) });
+    expect(await runtime.run(taskOf(), quietRun())).toMatchObject({ ok: false, error });
   });
 
   test("a file of the machine is no output, also where the command repeats a prompt that names one", async () => {
