@@ -5,7 +5,7 @@ import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { clientClosed } from "../../domain/job/job-error.ts";
 import { relayName } from "../../durable-objects/object-name.ts";
-import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import { newWorld, ORIGIN, ROOT_KEY, request, type World } from "../support/workerd/client.ts";
 import {
   CHAT,
   chatAnswer,
@@ -66,6 +66,15 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     await world.delete(`/api/keys/${client.keyId}`);
     expect(await other.answer.whole).toContain('"code":"invalid_api_key"');
     expect(await statusOf(world, other.job.id)).toMatchObject({ status: "cancelled" });
+  });
+
+  it("with its tenant, as do the connections of its worker", async () => {
+    const world = await newWorld();
+    const { worker, answer } = await openStream(world);
+    const lineClosed = worker.lineClosed();
+    expect((await request(ROOT_KEY, "DELETE", `/admin/tenants/${world.tenant}`)).status).toBe(204);
+    expect(await answer.whole).toContain('"code":"stream_lost"');
+    expect([await lineClosed, (await worker.socket.closed).code]).toEqual([4401, 4401]);
   });
 
   it("when its key is revoked before the first word, whether a worker has its job or not", async () => {

@@ -1,9 +1,11 @@
 // Bodies over 64 KiB: who is asked before they are read, and what is stored of those over 1 MiB.
 
-import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../domain/words/duration.ts";
 import { bodyName } from "../../durable-objects/object-name.ts";
+import { holdUrl } from "../../durable-objects/relay/relay-request.ts";
 import { newWorld, ORIGIN, ROOT_KEY, request } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
 import { CHAT, chat, chatAnswer, fakeWorker, heldBody, post } from "../support/workerd/fake-worker.ts";
@@ -305,6 +307,22 @@ describe("a body over 1 MiB", () => {
     expect([status, body.filling === whole]).toEqual([200, true]);
     worker.complete(job, chatAnswer("hello"));
     expect((await answering).status).toBe(200);
+  });
+
+  it("whose job never came is gone after 30 days, and what came later stays until its own time", async () => {
+    const object = env.RELAY.getByName(bodyName(`lost-${crypto.randomUUID()}`, ""));
+    for (const job of ["lost", "later"]) await object.fetch(holdUrl(job), { method: "POST", body: job });
+    const age = (job: string) =>
+      runInDurableObject(object, (_, { storage }) => {
+        storage.sql.exec("UPDATE bodies SET held_at = held_at - ? WHERE job_id = ?", 30 * DAY_MS, job).toArray();
+      });
+    const statuses = () => Promise.all(["lost", "later"].map(async (job) => (await object.fetch(holdUrl(job))).status));
+    await age("lost");
+    expect(await runDurableObjectAlarm(object)).toBe(true);
+    expect(await statuses()).toEqual([404, 200]);
+    await age("later");
+    expect(await runDurableObjectAlarm(object)).toBe(true);
+    expect([await statuses(), await runDurableObjectAlarm(object)]).toEqual([[404, 404], false]);
   });
 
   it("goes with its tenant", async () => {
