@@ -7,7 +7,7 @@ import type { PersonRole } from "../../../domain/access/role-rules.ts";
 import type { Credential } from "../../../durable-objects/steps/holders.ts";
 import { keyOf } from "../world.ts";
 import type { Scene, Shown } from "./scene.ts";
-import { ANSWERS, asking, complete, create, present, read, started } from "./scene-steps.ts";
+import { ALIVE, ANSWERS, asking, complete, configure, create, present, read, started } from "./scene-steps.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -247,6 +247,23 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
       await scene.pass(1);
       assert.ok(!(await scene.ask(old, "readKillswitch", null)).ok);
       assert.deepEqual(scene.audited("key.rotated"), [{ name: "rotating", grace_seconds: 90 }]);
+    },
+  },
+  {
+    what: "a socket of a secret that has ended, before anybody looked, ends with its worker's next word, which counts for nothing",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await scene.connect();
+      await present(scene, { instance: "worker-0" }, keyOf("worker-key-0"), true);
+      const { id, lease } = await started(scene);
+      await scene.done(scene.admin, "rotateKey", { id: "worker-key-0", hash: "of another", graceMs: 90_000 });
+      scene.holdAlarm(true);
+      await scene.pass(90_000);
+      const isConnected = async () => (await scene.done(scene.admin, "getWorker", { instance: "worker-0" })).connected;
+      assert.ok(await isConnected());
+      await scene.say({ type: "job.completed", job_id: id, lease, result: "late" });
+      assert.equal(await isConnected(), false);
+      assert.equal((await read(scene, id)).status, "running");
     },
   },
   {

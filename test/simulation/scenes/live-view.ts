@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { MAX_SNAPSHOT_RESOURCES, type NumberedLiveMessage } from "../../../contract/live.ts";
 import type { Scene, Shown } from "./scene.ts";
-import { ALIVE, configure, create, JOB, learn, present } from "./scene-steps.ts";
+import { ALIVE, ANSWERS, asking, configure, create, JOB, learn, NOTHING_SPENT, present } from "./scene-steps.ts";
 
 type Told<Type extends NumberedLiveMessage["type"]> = Extract<NumberedLiveMessage, { type: Type }>;
 
@@ -146,6 +146,23 @@ export const SCENES_OF_THE_LIVE_VIEW: readonly Shown[] = [
       assert.ok(snapshot?.type === "snapshot" && snapshot.seq === 1);
       assert.deepEqual([snapshot.queue.total, snapshot.minutes.map(({ created }) => created)], [1, [1]]);
       assert.deepEqual(take(first), []);
+    },
+  },
+  {
+    what: "a page is shown the words of a request while it is open, and then as many as the tenant keeps",
+    shown: async (scene) => {
+      await configure(scene, { ...ALIVE, front_door: { store: "none" } });
+      await present(scene, ANSWERS);
+      const frames = await watching(scene);
+      await scene.done(scene.admin, "ask", asking("r"));
+      await scene.pass(1_000);
+      await scene.done(scene.admin, "completeJob", { id: "r", lease: 1, result: "done", ...NOTHING_SPENT });
+      await scene.pass(1_000);
+      const told = only(take(frames), "job.updated").map(({ job }) => [job.status, job.prompt_start]);
+      assert.deepEqual(told, [
+        ["assigned", "r"],
+        ["completed", ""],
+      ]);
     },
   },
   {

@@ -99,13 +99,16 @@ describe("what a key has open for a worker", () => {
     expect(socket.messages.some(({ type }) => type === "job.assigned")).toBe(false);
   });
 
-  it("ends with a worker that is forgotten, its data line too", async () => {
+  it("ends with a worker that is forgotten, its data line too, and who watches is told", async () => {
+    const { socket: viewer } = await connect("/live", { authorization: `Bearer ${world.key}` });
+    await viewer?.next(({ type }) => type === "snapshot");
     const { key } = await world.withKey("worker");
     await request(key, "POST", "/presence", OFFER);
     const line = await opened(key, "stream");
     await fallSilent();
     await world.ok("DELETE", "/api/workers/w1");
     expect((await line.closed).code).toBe(1000);
+    expect(await viewer?.next(({ type }) => type === "worker.forgotten")).toMatchObject({ instance: "w1" });
   });
 
   it("stays where the same key reports by HTTP, too", async () => {
