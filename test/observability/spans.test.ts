@@ -6,7 +6,7 @@ import { traceparentOf } from "../../contract/text/traceparent.ts";
 import { failJob } from "../../domain/job/failure.ts";
 import type { Decision, Job } from "../../domain/job/job.ts";
 import { cancelJob, patchJob } from "../../domain/job/job-command.ts";
-import { assignJob, completeJob, recordFirstToken, startJob } from "../../domain/job/lease.ts";
+import { assignJob, completeJob, recordFirstToken, releaseJob, startJob } from "../../domain/job/lease.ts";
 import { createJob, type NewJob } from "../../domain/job/new-job.ts";
 import { makeReady } from "../../domain/job/queue-place.ts";
 import type { JobEvent } from "../../domain/words/event.ts";
@@ -184,6 +184,30 @@ test("each attempt has its time in the queue and its run; only the last has the 
   expect(textsOf("error.type")).toEqual([{ stringValue: "provider_error" }, { stringValue: "bad_request" }]);
   expect(textsOf("gen_ai.response.model")).toEqual([undefined, undefined]);
   expect(last).not.toHaveProperty(["gen_ai.response.time_to_first_chunk"]);
+});
+
+test("what a job answered is told of the run that answered, not of one whose worker gave it back", () => {
+  const story = new Story({ stream: true })
+    .assigned("w1")
+    .started()
+    .next((job, nowAt) => decided(releaseJob(job, job.lease, "draining", nowAt)))
+    .assigned("w2")
+    .started()
+    .next((job, nowAt) => decided(recordFirstToken(job, job.lease, nowAt)))
+    .next(completed);
+  const [, , first, , last] = story.spans();
+  expect([first?.status, last?.status]).toEqual([{ code: ERROR, message: "job.released" }, OK]);
+  const facts = ["gen_ai.response.model", "gen_ai.response.time_to_first_chunk"];
+  for (const fact of facts) expect([fact, fact in told(first), fact in told(last)]).toEqual([fact, false, true]);
+});
+
+test("a job that is cancelled between two attempts did not run again", () => {
+  const story = new Story()
+    .assigned()
+    .started()
+    .next(failedWith(RETRYABLE))
+    .next((job, nowAt) => decided(cancelJob(job, nowAt)));
+  expect(story.spans().map(({ name }) => name)).toEqual(["signalbox job", "queue", "chat m"]);
 });
 
 test("a job that ends in the queue is one span, and one that its worker never started has run since its assignment", () => {
