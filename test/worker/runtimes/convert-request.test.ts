@@ -26,7 +26,16 @@ describe("a request", () => {
   });
 
   test("for one answer, or for what is the default anyway, is taken", () => {
+    expect(converted({ temperature: null, tools: null, seed: null })).toEqual(converted({}));
     expect(converted({ n: 1, logprobs: false, logit_bias: {}, modalities: ["text"] })).toEqual(converted({}));
+  });
+
+  test.each([
+    ["a tool of the provider's own", { type: "web_search" }],
+    ["a tool without a name", { type: "function", function: {} }],
+    ["a name without a tool's type", { function: { name: "look" } }],
+  ])("with %s is refused", (_what, tool) => {
+    expect(() => converted({ tools: [tool] })).toThrow(`only tools of type "function" with a name are supported`);
   });
 
   test("is taken whatever it says of OpenAI's cache, which another kind of model does not have", () => {
@@ -136,6 +145,7 @@ describe("two tool calls side by side", () => {
       chunks.of({ type: "tool-input-start", id: "b", toolName: "find" }),
       chunks.of({ type: "tool-input-delta", id: "b", delta: "{}" }),
       chunks.of({ type: "tool-input-delta", id: "a", delta: "[]" }),
+      chunks.of({ type: "tool-call", toolCallId: "b", toolName: "find", input: "{}" }),
     ].flatMap(([chunk]) => deltasOf(chunk));
     const whole: JsonObject = {};
     for (const delta of deltas) mergeDelta(whole, structuredClone(delta));
@@ -144,4 +154,27 @@ describe("two tool calls side by side", () => {
       { index: 1, id: "b", type: "function", function: { name: "find", arguments: "{}" } },
     ]);
   });
+});
+
+test("the last chunk counts input and output together, what was cached and thought of it", () => {
+  const tokens = { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined };
+  const finish = (inputTokens: object, outputTokens: object, raw?: string) =>
+    new ChatChunks("m").of({
+      type: "finish",
+      finishReason: { unified: "stop", raw },
+      usage: { inputTokens: { ...tokens, ...inputTokens }, outputTokens },
+    } as Parameters<ChatChunks["of"]>[0]);
+  expect(finish({ total: 7, cacheRead: 5 }, { total: 11, reasoning: 4 }, "stop").at(-1)).toMatchObject({
+    choices: [],
+    usage: {
+      prompt_tokens: 7,
+      completion_tokens: 11,
+      total_tokens: 18,
+      prompt_tokens_details: { cached_tokens: 5 },
+      completion_tokens_details: { reasoning_tokens: 4 },
+    },
+  });
+  // What a stream that broke off has told is counted, too; one that told nothing tells no zeros.
+  expect(finish({ total: 7 }, {})).toMatchObject([{ usage: { prompt_tokens: 7, completion_tokens: 0 } }]);
+  expect(finish({}, {})).toEqual([]);
 });

@@ -54,3 +54,19 @@ test("a name that an old list has needs no new one, which any other question get
   expect(await models(signal)).toEqual(["m1", "m3"]);
   expect(loads).toBe(3);
 });
+
+test("a burst of jobs asks once, and a runtime that did not answer is asked again by the next job", async () => {
+  let loads = 0;
+  const load = async () => {
+    loads += 1;
+    if (loads === 1) throw new Error("away");
+    return ["m"];
+  };
+  const models = rememberedList(load, () => 0);
+  const { signal } = new AbortController();
+  const ask = () => models(signal).catch(({ message }: Error) => message);
+  expect(await Promise.all([ask(), ask()])).toEqual(["away", "away"]);
+  expect(await ask()).toEqual(["m"]);
+  expect(await ask()).toEqual(["m"]);
+  expect(loads).toBe(2);
+});
