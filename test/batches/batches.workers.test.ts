@@ -1,8 +1,10 @@
 // What a batch leaves to others and what stops it: room, keys, the killswitch, files, time.
 
 import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import type { BatchRecord } from "../../domain/batch/batch.ts";
+import { fileName } from "../../durable-objects/object-name.ts";
 import { eventually } from "../support/eventually.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
 import {
@@ -320,27 +322,44 @@ it("keeps its tenant from moving, because its lines would stay behind", async ()
   expect((await leave()).status).toBe(200);
 });
 
-const STORED = "has an answer of %d characters that its worker stored in its output as any other, and no second copy";
-it.each([1_500_000, 1_000])(STORED, async (chars) => {
-  const world = await newWorld();
-  const { id } = await begin(world, numbered(1));
+/** The only line's answer, stored by its worker as a file, before it says that the job is complete. */
+const storeAnswer = async (world: World, id: string, answer: unknown) => {
   await whenIs(world, id, "in_progress");
   const worker = await world.withKey("worker");
   await worker.ok("POST", "/presence", { instance: "w1", provider: "local", models: ["m1"], apis: ["embeddings"] });
   const [job] = (await worker.ok("POST", "/api/workers/w1/claim?wait=10", { max: 1 })).jobs;
-  const answer = { data: "x".repeat(chars), text: "two\nlines" };
   const raw = JSON.stringify(answer, null, 1);
   const headers = { "content-type": "application/json" };
   const put = await worker.put(`/api/jobs/${job.id}/result?lease=${job.lease}`, undefined, { raw, headers });
   expect(put.status, put.text).toBe(201);
   const { file } = put.body;
-  await worker.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result_file: file.id });
+  const complete = () => worker.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result_file: file.id });
+  return { file, complete };
+};
+
+const STORED = "has an answer of %d characters that its worker stored in its output as any other, and no second copy";
+it.each([1_500_000, 1_000])(STORED, async (chars) => {
+  const world = await newWorld();
+  const { id } = await begin(world, numbered(1));
+  const answer = { data: "x".repeat(chars), text: "two\nlines" };
+  const { file, complete } = await storeAnswer(world, id, answer);
+  await complete();
   const { output_file: output } = await whenIs(world, id, "completed");
   const [told] = await linesOf(world, output);
   expect(told?.response.body).toEqual(answer);
   expect(told?.custom_id).toBe("m1-0");
   expect((await world.get(`/api/files/${file.id}`)).status).toBe(404);
   expect((await world.ok("GET", `/api/files/${output}`)).bytes).toBeGreaterThan(chars);
+});
+
+it("ends with a line whose answer somebody deleted before the batch had it", async () => {
+  const world = await newWorld();
+  const { id } = await begin(world, numbered(1));
+  const { file, complete } = await storeAnswer(world, id, { data: "x".repeat(1_500_000) });
+  await env.FILES.getByName(fileName(world.tenant, file.id)).drop();
+  await complete();
+  const [told] = await linesOf(world, (await whenIs(world, id, "completed")).output_file);
+  expect(told?.response).toMatchObject({ status_code: 200, body: null });
 });
 
 it("tells webhooks how it ended, once", async () => {
