@@ -113,6 +113,28 @@ describe("a share", () => {
     expect(full(shares)).toBe(4);
   });
 
+  it("gives back what it had, and what it grew by, while others of its holder go on", () => {
+    const shares = new Shares();
+    take(shares, [key], "waiting");
+    const one = take(shares, [key], "waiting", 32 * MIB);
+    one?.grow(16 * MIB);
+    one?.release();
+    expect(full(shares)).toBe(4);
+  });
+
+  it("may be larger than its holder's bound where it has no other, and then none fits beside it", () => {
+    const shares = new Shares();
+    expect(take(shares, [key], "usual", 100 * MIB)).not.toBe(null);
+    expect(take(shares, [key], "usual", 1)).toBe(null);
+  });
+
+  it("counts as one of its key's requests in each lane but the vital one", () => {
+    const shares = new Shares();
+    for (const lane of ["usual", "heavy", "heavy", "waiting", "waiting", "vital"] as const) take(shares, [key], lane);
+    take(shares, [otherKey]);
+    expect(shares.underWay(key.id)).toBe(5);
+  });
+
   it("of a stream that shows that it is there is kept, however long it takes", () => {
     const shares = new Shares();
     const all = takeMany(shares, BOUNDS.usual.stranger.requests, [stranger]);
