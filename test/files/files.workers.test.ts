@@ -231,6 +231,14 @@ describe("a file", () => {
     expect(body.detail).toContain("/v1/uploads");
   });
 
+  it("has its bytes until its end, however soon what never arrives is given up", async () => {
+    const world = await newWorld();
+    const id = await stored(world, new Uint8Array(MIB), "?expires_after_seconds=86400");
+    const { expires_at: end } = await world.ok("GET", `/api/files/${id}`);
+    const object = env.FILES.getByName(fileName(world.tenant, id));
+    expect(await runInDurableObject(object, (_, { storage }) => storage.getAlarm())).toBe(Date.parse(end));
+  });
+
   it.each([4, MIB])("of %d bytes is not there past its end, and its bytes are gone", async (bytes) => {
     const world = await newWorld();
     const id = await stored(world, new Uint8Array(bytes));

@@ -231,6 +231,8 @@ describe("an upload in parts", () => {
     const { body } = await send(world, id, "x".repeat(ROW_BYTES));
     const done = await world.ok("POST", `/v1/uploads/${id}/complete`, { part_ids: [body.id] });
     expect([hasOwnObject(world, done.file.id), done.file.bytes]).toEqual([true, ROW_BYTES]);
+    const { expires_at: end } = await world.ok("GET", `/api/files/${done.file.id}`);
+    expect(await inObject(fileName(world.tenant, done.file.id), (storage) => storage.getAlarm())).toBe(Date.parse(end));
   });
 
   it("takes no more parts than the bound, also of those that have no bytes", async () => {
