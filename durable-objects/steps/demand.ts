@@ -1,6 +1,7 @@
 // What requests ask of their key's limits: which person they are for, and about how many tokens they take.
 
 import { isObject } from "../../contract/text/json-object.ts";
+import { MAX_TOKENS } from "../../contract/words/field.ts";
 import { inputTokensOf, tokensOf } from "../../contract/words/token-estimate.ts";
 import { settleTokens, type UseWindow, userOf, windowAt } from "../../domain/access/key-limits.ts";
 import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
@@ -32,7 +33,8 @@ export const outputBoundOf = (input: Json): number | null => {
   if (!isObject(input)) return null;
   const bounds = OUTPUT_BOUNDS.map((name) => input[name]);
   const bound = bounds.find((one) => typeof one === "number" && one > 0);
-  return typeof bound === "number" ? Math.ceil(bound) : null;
+  // Of a larger sum nothing would be left of what was counted before.
+  return typeof bound === "number" ? Math.ceil(Math.min(bound, MAX_TOKENS)) : null;
 };
 
 /** What is reserved for it: its input, and its answer's own bound. A front-door request has its prompt in its input. */

@@ -74,6 +74,14 @@ it("one request of any size passes while nothing is used", async () => {
   expect((await post(key)).status).toBe(429);
 });
 
+it("a request of an enormous answer erases nothing of what is used", async () => {
+  const key = await limitedKey({ tokens_per_minute: 10 });
+  await present("w");
+  expect((await post(key, { input: { max_tokens: 1e300 } })).status).toBe(201);
+  await finishOne(5_000);
+  expect((await post(key)).detail).toMatch(/: 5000 are used/);
+});
+
 it("no more jobs wait than its key may have waiting, before and after a restart", async () => {
   const key = await limitedKey({ max_waiting: 1 });
   for (const expected of [201, 429]) expect((await post(key)).status).toBe(expected);

@@ -75,6 +75,17 @@ it("what jobs really took counts, not how many they are", async () => {
   expect(longs).toBe(2);
 });
 
+it("jobs that ask for enormous answers do not go before others once they have ended", async () => {
+  const [greedy, calm] = [await world.withKey("standard"), await world.withKey("standard")];
+  const ids = new Set(await flood(greedy, 20, { input: { max_tokens: 1e300 } }));
+  await flood(calm, 20);
+  await present("w");
+  const usage = { input_tokens: 0, output_tokens: 100 };
+  let greedyCount = 0;
+  for (let turn = 0; turn < 20; turn += 1) greedyCount += Number(ids.has(await work(usage)));
+  expect(greedyCount).toBe(10);
+});
+
 it("a job's fairness_key names its flow, whatever is configured", async () => {
   for (const by of ["key", "user", "none"]) {
     await world.ok("PUT", "/config", { fairness: { by } });
