@@ -1,6 +1,7 @@
 // One line of a batch's file, as its validation reads it: a request, or what is wrong with it.
 
 import { mayUseModel } from "../access/key-limits.ts";
+import { RESPELLED, respelledIn } from "../front-door/respelled.ts";
 import { inputItemsOf, referredIdOf } from "../front-door/stored-response.ts";
 import { fnv1a } from "../words/fnv.ts";
 import { hasFields, type Json, type JsonFields } from "../words/json.ts";
@@ -104,6 +105,9 @@ const readRequest = (
 /** The model that a line's body names, if the body may be a line's. */
 const modelIn = (body: JsonFields, rules: LineRules): string | LineFault => {
   const { model, stream } = body;
+  const respelled = respelledIn(body);
+  if (respelled !== undefined)
+    return fault("unsupported_parameter", `body.${respelled} ${RESPELLED}`, `body.${respelled}`);
   if (model === undefined) return fault("missing_model", "body.model is missing", "body.model");
   if (typeof model !== "string" || model === "" || model.length > MAX_MODEL_CHARS)
     return fault("missing_model", `body.model must be a name of at most ${MAX_MODEL_CHARS} characters`, "body.model");

@@ -7,6 +7,7 @@ import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/jobs/job.ts"
 import { isObject } from "../../contract/text/json-object.ts";
 import { callersTraceparent } from "../../contract/text/traceparent.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/words/field.ts";
+import { RESPELLED, respelledIn } from "../../domain/front-door/respelled.ts";
 import { type Api, isFormApi, isOptional, isSpeech, WITH_USAGE_OPTION } from "../../domain/words/api.ts";
 import { entryOf } from "../../domain/words/entry-of.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
@@ -189,6 +190,8 @@ interface ReadBody {
 
 export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Promise<DoorRequest> => {
   const { body, large, identity, files, response = null, refused } = read;
+  const respelled = respelledIn(body);
+  if (respelled !== undefined) throw new Refused(invalid(respelled, RESPELLED));
   const model = modelName.safeParse(body.model);
   if (!model.success) throw new Refused(invalid("model", "is required: a name of at most 128 characters"));
   const wantsEvents = asksForEvents(api, body);

@@ -168,6 +168,7 @@ it("names what is wrong with each line, and runs none", async () => {
     "",
     "[]",
     line("f", { edge: "off" }),
+    line("g", { Model: "m2" }),
   ];
   const batch = await whenEnded(openai, (await begin(openai, lines)).id);
   expect(batch.status).toBe("failed");
@@ -181,6 +182,7 @@ it("names what is wrong with each line, and runs none", async () => {
     ["stream_not_supported", 8],
     ["invalid_json_line", 10],
     ["unsupported_parameter", 11],
+    ["unsupported_parameter", 12],
   ]);
   expect(batch.errors?.data?.find(({ code }) => code === "missing_model")?.message).toBe("body.model is missing");
   expect(worker.jobs).toEqual([]);

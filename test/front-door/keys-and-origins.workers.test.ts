@@ -85,6 +85,20 @@ describe("a client's key", () => {
     expect((await exact).status).toBe(200);
   });
 
+  it("gets no other model in another spelling, which some runtimes read as the same, in a small or a large body", async () => {
+    const world = await newWorld();
+    await fakeWorker(world, { models: ["m1", "m2"] });
+    const limits = { models: ["m1"] };
+    const { key } = await world.ok("POST", "/api/keys", { name: "limited", role: "client", limits });
+    const long = { padding: "x".repeat(1024 * 1024) };
+    for (const other of [{ Model: "m2" }, { MODEL: "m2", ...long }, { "\u017ftream": true }]) {
+      const refused = await post(key, CHAT, { ...chat(), ...other });
+      const { param, message } = JSON.parse(await refused.whole).error;
+      expect([refused.status, param]).toEqual([400, Object.keys(other)[0]]);
+      expect(message).toContain("must be written in small letters");
+    }
+  });
+
   it("is held to its limits in the turn that makes the job", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world, { models: ["m1", "m2"] });
