@@ -74,6 +74,10 @@ export const refuseModel = (turn: Turn, names: readonly (string | null)[]): Resu
   return err({ code: "forbidden", detail: `this key does not allow ${what}; it allows ${models.join(", ")}` });
 };
 
+/** Whether it may use all of them. */
+export const refuseModels = (turn: Turn, models: readonly (string | null)[]): Result<null, Refusal> =>
+  models.map((model) => refuseModel(turn, [model])).find((one) => !one.ok) ?? ok(null);
+
 /** Whether its jobs may go to a provider that the coordinator calls itself. */
 export const mayUseEdge = (turn: Turn): boolean => limitsOf(turn)?.limits.edge !== false;
 

@@ -5,6 +5,7 @@
 import { losesDigits } from "../../contract/text/exact-json.ts";
 import { isObject } from "../../contract/text/json-object.ts";
 import { isWithinBytes, MAX_BODY_BYTES } from "../../contract/words/field.ts";
+import { modelsBeside } from "../../domain/front-door/models-beside.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -133,7 +134,8 @@ class Outlining {
 
   end(chunks: readonly Uint8Array[]): DoorBody {
     const large = { chunks, members: this.#outline.members };
-    return { body: { ...objectOf(this.#outline.finish()), ...wholeMembers(large), ...briefTools(large) }, large };
+    const body = { ...objectOf(this.#outline.finish()), ...wholeMembers(large) };
+    return { body: { ...body, ...briefTools(large, body) }, large };
   }
 
   async #read(piece: Uint8Array): Promise<void> {
@@ -163,10 +165,11 @@ const wholeMembers = ({ chunks, members }: LargeBody): Body => {
   return whole;
 };
 
-const briefTools = ({ chunks, members }: LargeBody): Body => {
+const briefTools = ({ chunks, members }: LargeBody, { tools = null }: Body): Body => {
   const { from, to } = members.get("tools") ?? { from: 0, to: 0 };
   if (to - from <= MAX_TOOLS_BYTES) return {};
-  return { tools: new TextDecoder().decode(joined(between(chunks, from, from + MAX_TOOLS_BYTES))) };
+  const beginning = new TextDecoder().decode(joined(between(chunks, from, from + MAX_TOOLS_BYTES)));
+  return { tools: [{ beginning }, ...modelsBeside({ tools })] };
 };
 
 const objectOf = (value: unknown): Body => {

@@ -7,6 +7,7 @@ import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/jobs/job.ts"
 import { isObject } from "../../contract/text/json-object.ts";
 import { callersTraceparent } from "../../contract/text/traceparent.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/words/field.ts";
+import { modelsBeside } from "../../domain/front-door/models-beside.ts";
 import { RESPELLED, respelledIn } from "../../domain/front-door/respelled.ts";
 import { type Api, isFormApi, isOptional, isSpeech, WITH_USAGE_OPTION } from "../../domain/words/api.ts";
 import { entryOf } from "../../domain/words/entry-of.ts";
@@ -216,6 +217,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     model: model.data,
     prompt: promptOf(api, body),
     others: othersOf(body, large !== null),
+    beside: modelsBeside(body),
     edge: edgeOf(body) && !isKeptFromEdge(c),
     input: large === null ? inputOf(body, changes) : null,
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),

@@ -237,8 +237,9 @@ it("is seen by its client key alone, whose models and money hold for its lines",
     limits: { models: ["m1"], day_usd: 1, requests_per_minute: 1, concurrent: 1 },
   });
   const client = new Client(made.key);
-  const wrong = await begin(client, [line("a", "m2")]);
-  expect((await whenIs(client, wrong.id, "failed")).errors).toEqual([{ code: "model_not_allowed", count: 1 }]);
+  const beside = line("b", "m1").replace('"model"', '"fallbacks":[{"model":"m2"}],"model"');
+  const wrong = await begin(client, [line("a", "m2"), beside]);
+  expect((await whenIs(client, wrong.id, "failed")).errors).toEqual([{ code: "model_not_allowed", count: 2 }]);
   await world.ok("PUT", "/config", { providers: { paid: { pricing: { "*": { per_request: 0.5 } } } } });
   const worker = await batchWorker(world, undefined, { provider: "paid", concurrency: 2 });
   const { id } = await begin(client, numbered(20));

@@ -99,6 +99,30 @@ describe("a client's key", () => {
     }
   });
 
+  it("gets no other model as a tool of its own, or after a refusal, in a small or a large body", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world, { models: ["m1", "m2"] });
+    const limits = { models: ["m1*"] };
+    const { key } = await world.ok("POST", "/api/keys", { name: "limited", role: "client", limits });
+    const many = Array.from({ length: 300 }, (_, at) => ({ name: `t${at}`, description: "x".repeat(4_000) }));
+    for (const other of [
+      { fallbacks: [{ model: "m1" }, { model: "m2" }] },
+      { fallbacks: ["m2"] },
+      { tools: [{ type: "advisor", name: "advisor", model: "m2" }] },
+      { tools: [...many, { type: "advisor", name: "advisor", model: "m2" }] },
+    ]) {
+      const refused = await post(key, CHAT, { ...chat(), ...other });
+      expect([refused.status, JSON.parse(await refused.whole).error.message]).toEqual([
+        403,
+        'this key does not allow model "m2"; it allows m1*',
+      ]);
+    }
+    const own = { tools: [...many, { type: "advisor", model: "m1" }], fallbacks: [{ model: "m1-mini" }] };
+    const answering = post(key, CHAT, { ...chat(), ...own });
+    worker.complete(await worker.nextJob(), {});
+    expect((await answering).status).toBe(200);
+  });
+
   it("is held to its limits in the turn that makes the job", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world, { models: ["m1", "m2"] });

@@ -23,7 +23,14 @@ import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { pendingReason } from "../../placing/waiting-reason.ts";
 import { inFlow } from "../../steps/flow.ts";
 import { type Idempotency, recall, withIdempotency } from "../../steps/idempotency.ts";
-import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
+import {
+  countRequest,
+  type LimitState,
+  mayUseEdge,
+  refuseModels,
+  refuseOverLimits,
+  refuseOverUse,
+} from "../../steps/key-limits.ts";
 import { isSilent } from "../../steps/last-sign.ts";
 import { refuseOverBudget } from "../../steps/reached-budgets.ts";
 import type { Turn } from "../../turn/turn.ts";
@@ -39,6 +46,8 @@ export interface Asking {
   readonly model: string;
   /** Models that the request names to be tried after it. */
   readonly others?: readonly string[];
+  /** Models that its provider may run beside. */
+  readonly beside?: readonly string[];
   /** false: not to a provider that the coordinator calls itself. */
   readonly edge?: boolean;
   readonly prompt: string;
@@ -180,11 +189,13 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
   const id = request.id ?? turn.newId();
-  const { model, others = [], session } = request;
+  const { model, others = [], beside = [], session } = request;
   const found = findModels(turn, { model, others, seed: session ?? id });
   if (!found.ok) return found;
   const limited = refuseOverLimits(turn, allowedAs(turn, model, found.value.choices[0]), [request], 0);
   if (!limited.ok) return limited;
+  const allowed = refuseModels(turn, beside);
+  if (!allowed.ok) return allowed;
   const opened = firstTaken(turn, request, id, found.value);
   if (!opened.ok) return opened;
   const { created, policy } = opened.value;

@@ -27,7 +27,7 @@ import {
   withIdempotency,
 } from "../../steps/idempotency.ts";
 import { refuseGoneFiles } from "../../steps/job-files.ts";
-import { countRequest, mayUseEdge, refuseModel, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
+import { countRequest, mayUseEdge, refuseModels, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
 import { isSilent } from "../../steps/last-sign.ts";
 import { refuseOverBudget } from "../../steps/reached-budgets.ts";
 import { allowReading } from "../../steps/reading.ts";
@@ -65,7 +65,11 @@ const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refus
     () => refuseGoneFiles(turn, asked),
     () => refuseBacklog(turn),
     () => refuseNewGroups(turn, asked),
-    () => asked.map(({ model }) => refuseModel(turn, [model])).find((one) => !one.ok) ?? ok(null),
+    () =>
+      refuseModels(
+        turn,
+        asked.map(({ model }) => model),
+      ),
     () => refuseOverUse(turn, asked),
   );
   if (open.ok) countRequest(turn, true, asked);
