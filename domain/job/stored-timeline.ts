@@ -6,6 +6,8 @@ import { hasFields, type Json, type JsonFields } from "../words/json.ts";
 
 /** The events that a job's row holds: those of its versions up to this one. A job with more has the others elsewhere. */
 export const EVENTS_IN_ROW = 64;
+/** Versions whose events history keeps: who changes a job again and again makes it no larger. */
+export const MAX_TOLD_VERSION = 10_000;
 
 type Versioned = Omit<JobEvent, "jobId"> & { readonly version: number };
 export type Stored = readonly [

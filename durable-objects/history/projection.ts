@@ -5,7 +5,7 @@
 import { startOf } from "../../contract/text/start-of.ts";
 import { type JobPayload, labelsOf } from "../../domain/job/job.ts";
 import { archivedRecord } from "../../domain/job/job-record.ts";
-import { EVENTS_IN_ROW, readStoredEvent, type Stored } from "../../domain/job/stored-timeline.ts";
+import { EVENTS_IN_ROW, MAX_TOLD_VERSION, readStoredEvent, type Stored } from "../../domain/job/stored-timeline.ts";
 import { idsOf } from "../../domain/words/event.ts";
 import type { Recorded } from "../store/jobs/job-rows.ts";
 import type { Store } from "../store/open.ts";
@@ -115,7 +115,7 @@ const insertsOf = (
       "results",
       [...answers].filter(([, text]) => !isShort(text)),
     ),
-    ...inserts("events", events.filter(({ version }) => version > EVENTS_IN_ROW).map(eventRow)),
+    ...inserts("events", events.filter(isFurther).map(eventRow)),
     ...inserts("audit", outbox.flatMap(auditRows)),
     ...inserts("scheduleRuns", outbox.flatMap(runRows)),
   ];
@@ -130,6 +130,8 @@ const timelinesOf = (events: readonly StoredEvent[]): ReadonlyMap<string, readon
     events.filter(({ version }) => version <= EVENTS_IN_ROW),
     ({ jobId }) => jobId,
   );
+
+const isFurther = ({ version }: StoredEvent): boolean => version > EVENTS_IN_ROW && version <= MAX_TOLD_VERSION;
 
 const eventRow = ({ jobId, version, at, type, text }: StoredEvent): Cells => {
   const { worker, lease, detail } = readStoredEvent(JSON.parse(text) as Stored);

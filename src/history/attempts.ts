@@ -27,7 +27,7 @@ export const jobAttempts = (history: TenantHistory, id: string): Promise<Attempt
         .statement("SELECT record ->> '$.model' AS model FROM jobs WHERE tenant = ?1 AND id = ?2", id)
         .first<{ model: string | null }>(),
       history
-        .statement("SELECT * FROM attempts WHERE tenant = ?1 AND job_id = ?2 ORDER BY lease", id)
+        .statement("SELECT * FROM attempts WHERE tenant = ?1 AND job_id = ?2 ORDER BY lease LIMIT 10000", id)
         .all<SpendingRow>(),
     ]);
     if (job === null) return null;

@@ -10,7 +10,8 @@ import { TEXT_COLUMNS, TEXTS_OF_JOBS, type TextsRow, withTexts } from "./job-tex
 import { readHistory } from "./store.ts";
 import type { TenantHistory } from "./tenant-history.ts";
 
-const MAX_EVENTS = 10_000;
+/** Of the details of events that one answer has: all tenants' statements wait for the one that reads them. */
+const MAX_DETAIL_CHARS = 2_000_000;
 
 /** A row with all of its texts. */
 interface WholeJobRow extends ArchivedRow, TextsRow {
@@ -70,21 +71,7 @@ interface EventRow<Detail = string> {
   readonly detail: Detail;
 }
 
-/** A job's events, oldest first. */
-export const readTimeline = async (history: TenantHistory, id: string): Promise<Omit<JobEvent, "jobId">[]> => {
-  const [inRow, others] = await history.db.batch([
-    history.statement("SELECT events FROM jobs WHERE tenant = ?1 AND id = ?2", id),
-    history.statement(
-      `SELECT version, at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id = ?2
-         ORDER BY version LIMIT ${MAX_EVENTS}`,
-      id,
-    ),
-  ]);
-  const [row] = (inRow?.results ?? []) as { events: string | null }[];
-  return timelineOf(row?.events ?? null, (others?.results ?? []) as EventRow[]);
-};
-
-/** The same of many jobs, by id. */
+/** Jobs' events by id, oldest first: of a long timeline the beginning. */
 export const readTimelines = async (
   history: TenantHistory,
   ids: readonly string[],
@@ -93,7 +80,9 @@ export const readTimelines = async (
   const [inRows, others] = await history.db.batch(
     [
       `SELECT id, events FROM jobs WHERE tenant = ?1 AND id IN ${listed}`,
-      `SELECT job_id, version, at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id IN ${listed}`,
+      `SELECT * FROM (SELECT job_id, version, at, type, worker, lease, detail,
+          SUM(length(detail)) OVER (PARTITION BY job_id ORDER BY version) AS chars
+        FROM events WHERE tenant = ?1 AND job_id IN ${listed}) WHERE chars < ${MAX_DETAIL_CHARS}`,
     ].map((sql) => history.statement(sql, JSON.stringify(ids))),
   );
   const byJob = Map.groupBy((others?.results ?? []) as (EventRow & { job_id: string })[], ({ job_id }) => job_id);
@@ -101,12 +90,15 @@ export const readTimelines = async (
   return new Map(jobs.map(({ id, events }) => [id, timelineOf(events, byJob.get(id) ?? [])]));
 };
 
+export const readTimeline = async (history: TenantHistory, id: string): Promise<Omit<JobEvent, "jobId">[]> => [
+  ...((await readTimelines(history, [id])).get(id) ?? []),
+];
+
 /** The first events, of the job's row, and further ones. */
 const timelineOf = (inRow: string | null, others: readonly EventRow[]): Omit<JobEvent, "jobId">[] => {
   const rows = others.map((one) => ({ ...one, detail: JSON.parse(one.detail) as Json }));
   const byVersion = new Map([...readStoredEvents(inRow ?? "[]"), ...rows].map((event) => [event.version, event]));
-  const inOrder = [...byVersion.values()].sort((one, other) => one.version - other.version);
-  return inOrder.slice(0, MAX_EVENTS).map(withoutVersion);
+  return [...byVersion.values()].sort((one, other) => one.version - other.version).map(withoutVersion);
 };
 
 const withoutVersion = ({ at, type, worker, lease, detail }: EventRow<Json>): Omit<JobEvent, "jobId"> => ({

@@ -290,6 +290,16 @@ test("a batch looks at later rows only as far as the last events of its jobs", (
   expect([toldIn(inserts), read]).toEqual([{ a: [1, 2] }, [2]]);
 });
 
+test("of a job that changes again and again the events end with its ten thousandth version", () => {
+  const { store } = fullOutbox([["a"]]);
+  const event = { jobId: "a", at: 0, type: "job.updated", text: "[1,0,null,null,0,null]" } as const;
+  const events = [9_999, 10_000, 10_001].map((version) => ({ ...event, version }));
+  const row = { seq: 1, at: 0, chars: 1, entries: { ...emptyEntries, events } };
+  const { inserts } = projectionOf(store, [row], [], { get: () => undefined });
+  const [told] = inserts.filter(({ sql }) => sql.includes("INTO events")).flatMap(({ values }) => values);
+  expect((JSON.parse(String(told)) as [string, number][]).map(([, version]) => version)).toEqual([9_999, 10_000]);
+});
+
 test("a batch that did not arrive is sent again whole, and nothing after it arrives before", async () => {
   const { store, removeUpTo } = fullOutbox([["a"], ["a", "b"]]);
   const sent: string[][] = [];
