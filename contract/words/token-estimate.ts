@@ -6,20 +6,21 @@ import { isObject } from "../text/json-object.ts";
 const CHARS_A_TOKEN = 4;
 /** What a picture or a sound in a request counts for; about what large providers charge for a picture. */
 const TOKENS_A_MEDIUM = 1_000;
-/** Texts at least this long without a space are data. */
-const DATA_CHARS = 2_048;
+/** The names under which requests have media, as bytes or as an address. */
+const MEDIA = /^(data|url|image_url|file_data|images)$/;
 const MAX_DEPTH = 32;
 
 export const tokensOf = (chars: number): number => Math.ceil(chars / CHARS_A_TOKEN);
 
-const isData = (text: string): boolean =>
-  text.startsWith("data:") || (text.length >= DATA_CHARS && !/\s/.test(text.slice(0, DATA_CHARS)));
+/** Whoever writes the text must not make it count for less, so that it is no medium by how it begins. */
+const isMedium = (name: string, text: string): boolean => MEDIA.test(name) && !text.includes(" ");
 
-/** The input of a request, as far as its body shows it. */
-export const inputTokensOf = (body: unknown, depth = 0): number => {
-  if (typeof body === "string") return isData(body) ? TOKENS_A_MEDIUM : tokensOf(body.length);
+/** The input of a request, as far as its body shows it. A prompt may be the tokens themselves, as numbers. */
+export const inputTokensOf = (body: unknown, depth = 0, name = ""): number => {
+  if (typeof body === "string") return isMedium(name, body) ? TOKENS_A_MEDIUM : tokensOf(body.length);
+  if (typeof body === "number") return 1;
   if (depth > MAX_DEPTH) return 0;
-  if (Array.isArray(body)) return body.reduce((sum: number, one) => sum + inputTokensOf(one, depth + 1), 0);
+  if (Array.isArray(body)) return body.reduce((sum: number, one) => sum + inputTokensOf(one, depth + 1, name), 0);
   if (!isObject(body)) return 0;
-  return Object.values(body).reduce((sum: number, one) => sum + inputTokensOf(one, depth + 1), 0);
+  return Object.entries(body).reduce((sum, [inner, one]) => sum + inputTokensOf(one, depth + 1, inner), 0);
 };
