@@ -28,13 +28,13 @@ export const usersOf = (requests: readonly Request[]): Map<string, Request[]> =>
 /** As the APIs name the bound of an answer. */
 const OUTPUT_BOUNDS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 
-/** The bound that a request sets for its answer; null for none. */
+/** The bound that a request sets for its answer; null for none. Of several the runtime may take the largest. */
 export const outputBoundOf = (input: Json): number | null => {
   if (!isObject(input)) return null;
-  const bounds = OUTPUT_BOUNDS.map((name) => input[name]);
-  const bound = bounds.find((one) => typeof one === "number" && one > 0);
+  const told = OUTPUT_BOUNDS.map((name) => input[name]).filter((one) => typeof one === "number");
+  const bound = Math.max(0, ...told);
   // Of a larger sum nothing would be left of what was counted before.
-  return typeof bound === "number" ? Math.ceil(Math.min(bound, MAX_TOKENS)) : null;
+  return bound > 0 ? Math.ceil(Math.min(bound, MAX_TOKENS)) : null;
 };
 
 /** What is reserved for it: its input, and its answer's own bound. A front-door request has its prompt in its input. */

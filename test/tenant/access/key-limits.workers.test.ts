@@ -74,6 +74,13 @@ it("one request of any size passes while nothing is used", async () => {
   expect((await post(key)).status).toBe(429);
 });
 
+it("of several bounds of an answer the largest counts", async () => {
+  const key = await limitedKey({ tokens_per_minute: 100 });
+  expect((await post(key, { input: { max_tokens: 1 } })).status).toBe(201);
+  const wide = await post(key, { input: { max_tokens: 1, max_output_tokens: 200, max_completion_tokens: 90 } });
+  expect(wide.detail).toMatch(/and this needs about 20\d$/);
+});
+
 it("a request of an enormous answer erases nothing of what is used", async () => {
   const key = await limitedKey({ tokens_per_minute: 10 });
   await present("w");
