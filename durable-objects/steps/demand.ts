@@ -31,8 +31,7 @@ const OUTPUT_BOUNDS = ["max_tokens", "max_completion_tokens", "max_output_tokens
 /** The bound that a request sets for its answer; null for none. Of several the runtime may take the largest. */
 export const outputBoundOf = (input: Json): number | null => {
   if (!isObject(input)) return null;
-  const told = OUTPUT_BOUNDS.map((name) => input[name]).filter((one) => typeof one === "number");
-  const bound = Math.max(0, ...told);
+  const bound = OUTPUT_BOUNDS.reduce((most, name) => Math.max(most, Number(input[name]) || 0), 0);
   // Of a larger sum nothing would be left of what was counted before.
   return bound > 0 ? Math.ceil(Math.min(bound, MAX_TOKENS)) : null;
 };

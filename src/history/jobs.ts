@@ -80,8 +80,7 @@ export const readTimelines = async (
   const [inRows, others] = await history.db.batch(
     [
       `SELECT id, events FROM jobs WHERE tenant = ?1 AND id IN ${listed}`,
-      `SELECT * FROM (SELECT job_id, version, at, type, worker, lease, detail,
-          SUM(length(detail)) OVER (PARTITION BY job_id ORDER BY version) AS chars
+      `SELECT * FROM (SELECT *, SUM(length(detail)) OVER (PARTITION BY job_id ORDER BY version) AS chars
         FROM events WHERE tenant = ?1 AND job_id IN ${listed}) WHERE chars < ${MAX_DETAIL_CHARS}`,
     ].map((sql) => history.statement(sql, JSON.stringify(ids))),
   );
@@ -90,9 +89,8 @@ export const readTimelines = async (
   return new Map(jobs.map(({ id, events }) => [id, timelineOf(events, byJob.get(id) ?? [])]));
 };
 
-export const readTimeline = async (history: TenantHistory, id: string): Promise<Omit<JobEvent, "jobId">[]> => [
-  ...((await readTimelines(history, [id])).get(id) ?? []),
-];
+export const readTimeline = async (history: TenantHistory, id: string): Promise<readonly Omit<JobEvent, "jobId">[]> =>
+  (await readTimelines(history, [id])).get(id) ?? [];
 
 /** The first events, of the job's row, and further ones. */
 const timelineOf = (inRow: string | null, others: readonly EventRow[]): Omit<JobEvent, "jobId">[] => {

@@ -133,10 +133,19 @@ const wholeBlock = ({ partial_json: text, ...block }: JsonObject): JsonObject =>
 const known = (fields: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 
+/** The counts of a message, with those of the compactions of its context, which its own leave out. */
+const countsOf = (usage: JsonObject): JsonObject => {
+  const counts = { ...usage };
+  for (const run of [usage.iterations].flat().map(objectOf))
+    for (const [name, count] of run.type === "compaction" ? Object.entries(run) : [])
+      if (typeof count === "number") counts[name] = Number(counts[name] ?? 0) + count;
+  return counts;
+};
+
 /** Input tokens include what was read from or written to the cache. */
 const messageSpent = (result: unknown): Spent => {
   const { usage, model } = objectOf(result);
-  const told = objectOf(usage);
+  const told = countsOf(objectOf(usage));
   const [fresh, read, written] = [told.input_tokens, told.cache_read_input_tokens, told.cache_creation_input_tokens];
   const input = typeof fresh === "number" ? fresh + (Number(read) || 0) + (Number(written) || 0) : undefined;
   const reasoning = objectOf(told.output_tokens_details).thinking_tokens;

@@ -74,6 +74,29 @@ test("a message tells what it wrote to the cache, and for how long", () => {
   expect(DIALECTS.messages.spentOf(plain)).toEqual({ usage: { input_tokens: 3, output_tokens: 9 } });
 });
 
+test("a message counts the compaction of its context, and no turn of its own twice", () => {
+  const [beside, own] = [
+    { input_tokens: 1_000, output_tokens: 100 },
+    { input_tokens: 3, output_tokens: 9 },
+  ];
+  const iterations = [
+    { type: "compaction", ...beside, cache_read_input_tokens: 10, cache_creation_input_tokens: 5 },
+    { type: "message", ...own },
+    null,
+  ];
+  const cache = { cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+  const made = assembled("messages", [
+    {
+      type: "message_start",
+      message: { id: "msg_1", model: "claude", usage: { ...cache, input_tokens: 3, output_tokens: 1 } },
+    },
+    { type: "message_delta", delta: {}, usage: { output_tokens: 9, iterations } },
+  ]);
+  const usage = { input_tokens: 1_018, output_tokens: 109, cached_input_tokens: 10, cache_write_tokens: 5 };
+  expect(DIALECTS.messages.spentOf(made)).toEqual({ model: "claude", usage });
+  expect(DIALECTS.messages.spentOf({ usage: { ...own, iterations: "none" } })).toEqual({ usage: own });
+});
+
 test("a chat's names are not written once for each event that repeats them", () => {
   const details = (more: object) => [{ type: "reasoning.text", format: "anthropic-claude-v1", index: 0, ...more }];
   const chunk = (delta: object, reason: string | null) => ({
