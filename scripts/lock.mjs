@@ -1,13 +1,14 @@
-// A lock of this checkout, held by one process at a time. A lock whose owner is gone is taken over.
+// A lock of this checkout, held by one process at a time. A lock whose owner is gone is taken over. It lies in the
+// checkout: among temporary files any user of the machine could make it first, and nobody could start.
 // Plain JavaScript, because setup.mjs runs on the machine's own Node.
 
-import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import path from "node:path";
 
 const WAIT_MS = 10 * 60_000;
 const POLL_MS = 200;
+/** Where nothing can be written, nothing is installed or built. */
+const READ_ONLY = ["EACCES", "EPERM", "EROFS"];
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -30,20 +31,24 @@ function ownerOf(lock) {
 
 /** Runs `work` while no other process holds the lock `name` of the checkout at `root`. */
 export async function withLock(name, root, work) {
-  const lock = path.join(tmpdir(), `signalbox-${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
+  const folder = path.join(root, "dist");
+  const lock = path.join(folder, `${name}.lock`);
   const giveUpAt = Date.now() + WAIT_MS;
   let ownerless = 0;
   for (;;) {
     try {
+      mkdirSync(folder, { recursive: true });
       mkdirSync(lock);
       break;
     } catch (error) {
+      if (READ_ONLY.includes(error.code)) return work();
       if (error.code !== "EEXIST") throw error;
     }
     const owner = ownerOf(lock);
     // A lock without a name is being created; that lasts only a moment.
     ownerless = owner === 0 ? ownerless + 1 : 0;
-    if (ownerless > 10 || (owner > 0 && !isAlive(owner))) rmSync(lock, { recursive: true, force: true });
+    const isGone = owner === process.pid || (owner > 0 && !isAlive(owner));
+    if (ownerless > 10 || isGone) rmSync(lock, { recursive: true, force: true });
     else if (Date.now() > giveUpAt)
       throw new Error(`Another ${name} (process ${owner}) does not finish: stop it, or remove ${lock}.`);
     else await pause(POLL_MS);
