@@ -161,6 +161,8 @@ def _own_name(instance: str, url: str) -> int | None:
         held = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError:
         return None
+    if os.fstat(held).st_uid != os.getuid():
+        return held  # Another user made it, and may hold it for ever.
     until = time.monotonic() + DRAIN_SECONDS + 1
     while True:
         try:

@@ -241,6 +241,22 @@ describe.skipIf(lacksPython)("the Python package", () => {
     TIMEOUT_MS,
   );
 
+  it("is kept from its name by no other user of the machine", async () => {
+    const lines = [
+      "import fcntl, hashlib, os",
+      "from signalbox import _program",
+      // Whoever made the file below is then somebody else.
+      "os.getuid = lambda: 12345",
+      "name = hashlib.sha256(b'http://x w').hexdigest()[:16]",
+      "held = open(f'{os.environ[\"TMPDIR\"]}/signalbox-12345-{name}.lock', 'w')",
+      "fcntl.flock(held, fcntl.LOCK_EX)",
+      "_program._own_name('w', 'http://x')",
+      "print('free')",
+    ];
+    const { out, err } = await python(["-c", lines.join("\n")], { ...environment, TMPDIR: folder });
+    expect([out, err]).toEqual(["free\n", ""]);
+  });
+
   it("keeps a result that nests deeper than a report may as a file", async () => {
     const { status, result_file } = await finalJob("deep");
     expect([status, result_file]).toEqual(["completed", { id: expect.any(String), bytes: 201 }]);
