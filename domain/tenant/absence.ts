@@ -24,9 +24,3 @@ export const refuseAbsent = (absence: Absence): Refusal =>
 /** Null: it is served here. */
 export const absenceRefusal = (absence: Absence | null): Refusal | null =>
   absence === null ? null : refuseAbsent(absence);
-
-/** Earlier releases stored the address alone, and none for a tenant that arrives; their moves had no id. */
-export const readAbsence = (stored: Absence | string | null): Absence | null => {
-  if (typeof stored !== "string") return stored;
-  return stored === "" ? { state: "arriving", move: "" } : { state: "left", move: "", to: stored };
-};

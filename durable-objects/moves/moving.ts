@@ -22,7 +22,7 @@ const HALT_LEVEL = 3;
 /** Halts the tenant and refuses everything from now on. Returns the move's id. Repeating it changes nothing. */
 export const leave = (turn: Turn, to: string): Result<string, Refusal> => {
   const { absence, killswitch } = turn.memory;
-  if (absence !== null) return leaveAgain(turn, absence, to);
+  if (absence !== null) return leaveAgain(absence, to);
   // Their lines lie in the objects of their files, which stay behind.
   const { size } = turn.memory.batches.open;
   if (size > 0) return err({ code: "batches_under_way", count: size });
@@ -36,13 +36,9 @@ export const leave = (turn: Turn, to: string): Result<string, Refusal> => {
   return ok(move);
 };
 
-const leaveAgain = (turn: Turn, absence: Absence, to: string): Result<string, Refusal> => {
+const leaveAgain = (absence: Absence, to: string): Result<string, Refusal> => {
   if (absence.state === "arriving") return err(refuseAbsent(absence));
-  if (absence.to !== to) return err({ code: "tenant_moved", to: absence.to });
-  // It left with an earlier release, whose moves had no id.
-  const move = absence.move === "" ? turn.newId() : absence.move;
-  putAbsence(turn, { ...absence, move });
-  return ok(move);
+  return absence.to === to ? ok(absence.move) : err({ code: "tenant_moved", to: absence.to });
 };
 
 /** Everything has arrived there: callers get the new address, and the move can no longer be cancelled. */

@@ -5,7 +5,7 @@ import { type ConfigDocument, configDocument } from "../../contract/config/confi
 import type { KeptTexts } from "../../domain/front-door/front-door.ts";
 import type { Measure } from "../../domain/insight/latency.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
-import { type Absence, readAbsence } from "../../domain/tenant/absence.ts";
+import type { Absence } from "../../domain/tenant/absence.ts";
 import type { StoragePlace } from "../../domain/tenant/storage-use.ts";
 import type { HistoryPlace } from "../../domain/tenant/tenant-database.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
@@ -133,7 +133,7 @@ export const settingsTable = (sql: Sql) => {
     putSpilledSeq: (seq: number): void => write("spilled_seq", seq),
 
     /** Why the tenant is not served here (`moves/moving.ts`). */
-    absence: (): Absence | null => readAbsence(read<Absence | string>(ABSENCE)),
+    absence: (): Absence | null => read<Absence>(ABSENCE),
     putAbsence: (absence: Absence | null): void => write(ABSENCE, absence),
 
     /** The move that brought the tenant here; null if it was made here. */
