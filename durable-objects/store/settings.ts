@@ -140,12 +140,8 @@ export const settingsTable = (sql: Sql) => {
     arrivedMove: (): string | null => read<string>(ARRIVED_MOVE),
     putArrivedMove: (move: string): void => write(ARRIVED_MOVE, move),
 
-    /** The database with its history: a number if it never left it; the first moves had names. */
-    historyPlace: (): HistoryPlace => {
-      const stored = read<number | (Omit<HistoryPlace, "move"> & { move: number | string })>(DATABASE) ?? 0;
-      if (typeof stored === "number") return { at: stored, to: null, move: 0 };
-      return { ...stored, move: Number(stored.move) || 0 };
-    },
+    /** The database with its history. */
+    historyPlace: (): HistoryPlace => read<HistoryPlace>(DATABASE) ?? { at: 0, to: null, move: 0 },
     putHistoryPlace: (place: HistoryPlace): void => write(DATABASE, place),
 
     /** The operator's bound of what this tenant stores; null: the service's. */

@@ -215,7 +215,8 @@ describe("a database that is not bound", () => {
     const world = await newWorld({ database: 1 });
     const put = async (number: number) => {
       await runInDurableObject(world.stub, (_tenant, state) => {
-        state.storage.sql.exec("UPDATE settings SET value = ? WHERE name = 'history_database'", `${number}`);
+        const place = JSON.stringify({ at: number, to: null, move: 0 });
+        state.storage.sql.exec("UPDATE settings SET value = ? WHERE name = 'history_database'", place);
       });
       await sleep(world);
     };
