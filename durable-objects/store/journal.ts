@@ -193,11 +193,11 @@ export class Journal {
   }
 
   /** Whether it may be here although history has its creation. */
-  mayStay({ job, begunAtChars, isEarlier }: Journaled, nowAt: number): boolean {
+  mayStay({ job, begunAtChars }: Journaled, nowAt: number): boolean {
     const isYoung = nowAt < job.createdAt + JOURNAL_ROOM.stayMs;
     // A job that has ended leaves as soon as history has its end: a burst must not write each job once more.
     const isShort = isFinal(job.status) || this.#writtenChars - begunAtChars <= JOURNAL_ROOM.stayChars;
-    return isYoung && !isEarlier && isShort;
+    return isYoung && isShort;
   }
 
   /** The oldest job here. */
@@ -261,22 +261,22 @@ export class Journal {
   #replay(written: string, seq: number): void {
     const change = JSON.parse(written) as Change;
     const known = this.#jobs.get(change.job.id);
-    if (known === undefined && change.begins === false) return;
+    if (known === undefined && !change.begins) return;
     const job = change.isPart && known !== undefined ? { ...known.job, ...change.job } : currentJob(change.job);
     const changed = { job, dueAt: change.dueAt, changedSeq: seq };
     if (known !== undefined) this.#update(known, changed);
-    const kept = known ?? this.#insert(changed, change.begins === undefined);
+    const kept = known ?? this.#insert(changed);
     noteWritten(kept);
     kept.hasRows = change.hasRows;
     if (change.payload !== undefined) this.keepPayload(kept, change.payload, payloadCharsOf(change.payload));
     this.keepResult(kept, change.result, resultCharsOf(change.result));
   }
 
-  #insert(change: Changed, isEarlier = false): Journaled {
+  #insert(change: Changed): Journaled {
     const texts = { payload: null, payloadChars: 0, result: null, resultChars: 0, hasRows: false };
-    const begun = { begunAtChars: this.#writtenChars, isEarlier };
     const untold = { written: null, text: "", beganChars: 0, recordChars: 0 };
-    const kept: Journaled = { ...change, firstSeq: change.changedSeq, ...untold, ...texts, ...begun };
+    const begun = { firstSeq: change.changedSeq, begunAtChars: this.#writtenChars };
+    const kept: Journaled = { ...change, ...begun, ...untold, ...texts };
     tell(kept);
     this.#jobs.set(change.job.id, kept);
     this.#place(kept);

@@ -28,8 +28,6 @@ export interface Journaled {
   hasRows: boolean;
   /** What had been written of all jobs when it began, in characters. */
   readonly begunAtChars: number;
-  /** A release wrote it whose rows do not say where a job begins: they must not outlast what history has. */
-  readonly isEarlier: boolean;
 }
 
 /** A job after the changes of one outbox row, as that row contains it. Its first row has the payload. */
@@ -37,8 +35,8 @@ export interface Change extends Pick<Journaled, "job" | "dueAt" | "result" | "ha
   /** `job` has only the fields that changed since the row before. */
   readonly isPart?: true;
   readonly payload?: JobPayload;
-  /** Whether it is the first; rows of earlier releases do not say. */
-  readonly begins?: boolean;
+  /** Whether it is the first. */
+  readonly begins: boolean;
 }
 
 /** Writes what its next row has of it: all of it in the first, then what has changed since the last. */

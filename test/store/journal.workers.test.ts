@@ -232,17 +232,6 @@ test("a job that ended in the table leaves it after the row that has its creatio
   expect(seen).toEqual({ early: [], kept: [3, false, "completed"], freed: true, gone: ["younger"], left, woken: null });
 });
 
-test("a job of an earlier release's row does not stay: its later rows do not say that it began before them", async () => {
-  const seen = await inStore(({ store, woken, rows, sql }) => {
-    create(store, "a", 1);
-    commit(store, 1);
-    sql.exec(`UPDATE outbox SET jobs = replace(jobs, '"begins":true,', '')`);
-    drain(woken(), 1, 2_000);
-    return rows();
-  });
-  expect(seen).toEqual({ jobs: 1, payloads: 1, results: 0, outbox: 0 });
-});
-
 test("a change that history does not hear of is in a row of its own, where waking finds it", async () => {
   const seen = await inStore(({ store, woken, rows }) => {
     const job = create(store, "a", 1, { runAt: 5_000 });

@@ -100,7 +100,7 @@ export const JOURNAL_MUTANTS: readonly Mutant[] = [
   mutant(
     "waking brings back a job that went to the tables by its later rows",
     "durable-objects/store/journal.ts",
-    "if (known === undefined && change.begins === false) return;",
+    "if (known === undefined && !change.begins) return;",
     "if (known === undefined && change.begins === null) return;",
     ["test/store/journal.workers.test.ts"],
   ),
