@@ -61,23 +61,20 @@ export interface ProviderTally {
   nanoUsd: number;
   readonly errors: Record<string, number>;
   readonly durations: Observed;
-  /** Of completed attempts; missing in an earlier release. */
+  /** Of completed attempts. */
   measured?: Partial<Record<Measure, Observed>>;
 }
 
 export interface StoredCounters {
-  /** Missing in an earlier release. */
-  readonly tallies?: readonly ProviderTally[];
-  /** Missing in an earlier release. */
-  readonly minutes?: readonly ActivityMinute[];
+  readonly tallies: readonly ProviderTally[];
+  readonly minutes: readonly ActivityMinute[];
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Observed;
-  /** Missing in counters that an earlier release stored. */
-  readonly streamDuration?: Observed;
-  readonly affinity?: Record<"hit" | "miss", number>;
-  readonly streamsAbandoned?: number;
-  readonly retriedCount?: number;
-  readonly prunedByStatus?: Partial<Record<JobStatus, number>>;
+  readonly streamDuration: Observed;
+  readonly affinity: Record<"hit" | "miss", number>;
+  readonly streamsAbandoned: number;
+  readonly retriedCount: number;
+  readonly prunedByStatus: Partial<Record<JobStatus, number>>;
 }
 
 const ABSENCE = "moved_to";

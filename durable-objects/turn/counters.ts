@@ -184,7 +184,7 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
   activitySlots: new ActivitySlots(),
   sweepFailures: new Map(),
   streamDuration: new Histogram(stored?.streamDuration),
-  affinity: { hit: 0, miss: 0, ...stored?.affinity },
+  affinity: stored?.affinity ?? { hit: 0, miss: 0 },
   streamsAbandoned: stored?.streamsAbandoned ?? 0,
 });
 

@@ -39,8 +39,7 @@ const readSlot = (text: string): Slot =>
 
 const writeSlots = (slots: Slots): string => `{${DIMENSIONS.map((by) => `"${by}":${writeSlot(slots[by])}`).join(",")}}`;
 
-/** A row of an earlier release lacks dimensions without values. */
-const ofDimension = (by: Dimension): string => `COALESCE(body -> '$.${by}', '[]') AS ${by}`;
+const ofDimension = (by: Dimension): string => `body -> '$.${by}' AS ${by}`;
 
 const readSlots = (row: Row): Slots => ({
   model: readSlot(row.model as string),
