@@ -1,9 +1,8 @@
 // Schedules.
 
 import type { Schedule } from "../../domain/schedule/schedule.ts";
-import { readSchedule } from "../../domain/schedule/schedule-record.ts";
 import { RecordSums } from "./record-sums.ts";
-import { cells, put, type Sql, scalar } from "./sql.ts";
+import { cells, put, record, records, type Sql, scalar } from "./sql.ts";
 
 /** More than is shown of a prompt. */
 const SHOWN_CHARS = 400;
@@ -24,7 +23,7 @@ export const schedulesTable = (sql: Sql) => {
   const sums = new RecordSums(sql, "schedules", "name");
   const readShown = (): Map<string, Schedule> => {
     const shownOf = (text: string): [string, Schedule] => {
-      const schedule = shortened(readSchedule(text));
+      const schedule = shortened(JSON.parse(text));
       return [schedule.name, schedule];
     };
     return new Map(cells(sql, "SELECT record FROM schedules").map(shownOf));
@@ -41,12 +40,9 @@ export const schedulesTable = (sql: Sql) => {
       return [...shown.values()].sort(newestFirst).slice(0, limit);
     },
 
-    find: (name: string): Schedule | null => {
-      const [text] = cells(sql, "SELECT record FROM schedules WHERE name = ?", name);
-      return text === undefined ? null : readSchedule(text);
-    },
+    find: (name: string): Schedule | null => record(sql, "SELECT record FROM schedules WHERE name = ?", name),
 
-    all: (): Schedule[] => cells(sql, "SELECT record FROM schedules").map(readSchedule),
+    all: (): Schedule[] => records(sql, "SELECT record FROM schedules"),
 
     newestNames: (limit: number, offset: number): string[] =>
       cells(
@@ -78,7 +74,7 @@ export const schedulesTable = (sql: Sql) => {
     firstDue: (nowAt: number): { schedule: Schedule; chars: number } | null => {
       const query = "SELECT record FROM schedules WHERE next_run_at <= ? ORDER BY next_run_at LIMIT 1";
       const [text] = cells(sql, query, nowAt);
-      return text === undefined ? null : { schedule: readSchedule(text), chars: text.length };
+      return text === undefined ? null : { schedule: JSON.parse(text), chars: text.length };
     },
 
     nextRunAt: (): number | null => scalar(sql, "SELECT MIN(next_run_at) FROM schedules WHERE next_run_at IS NOT NULL"),
