@@ -99,7 +99,7 @@ const toUseLimits = (body: z.infer<typeof userLimits>): UseLimits => ({
 
 const presentUse = (limits: UseLimits): z.infer<typeof userLimits> => ({
   ...(limits.requestsPerMinute === null ? {} : { requests_per_minute: limits.requestsPerMinute }),
-  ...(limits.tokensPerMinute == null ? {} : { tokens_per_minute: limits.tokensPerMinute }),
+  ...(limits.tokensPerMinute === null ? {} : { tokens_per_minute: limits.tokensPerMinute }),
   ...(limits.concurrent === null ? {} : { concurrent: limits.concurrent }),
   ...(limits.dayNanoUsd === null ? {} : { day_usd: usdFromNano(limits.dayNanoUsd) }),
 });
@@ -116,11 +116,11 @@ export const toKeyLimits = (body: z.infer<typeof keyLimits>): KeyLimits => ({
 /** Only the limits that are set. */
 const presentLimits = (limits: KeyLimits): z.infer<typeof keyLimits> => ({
   ...presentUse(limits),
-  ...(limits.maxWaiting == null ? {} : { max_waiting: limits.maxWaiting }),
-  ...(limits.perUser == null ? {} : { per_user: presentUse(limits.perUser) }),
+  ...(limits.maxWaiting === null ? {} : { max_waiting: limits.maxWaiting }),
+  ...(limits.perUser === null ? {} : { per_user: presentUse(limits.perUser) }),
   ...(limits.monthNanoUsd === null ? {} : { month_usd: usdFromNano(limits.monthNanoUsd) }),
   ...(limits.models === null ? {} : { models: [...limits.models] }),
-  ...(limits.edge == null ? {} : { edge: limits.edge }),
+  ...(limits.edge === null ? {} : { edge: limits.edge }),
 });
 
 export const presentKey = (key: KeyRecord): KeyResource => ({

@@ -6,8 +6,7 @@ import { fitsPattern } from "../words/star-pattern.ts";
 /** What may be used within a time. */
 export interface UseLimits {
   readonly requestsPerMinute: number | null;
-  /** Missing in older records. */
-  readonly tokensPerMinute?: number | null;
+  readonly tokensPerMinute: number | null;
   /** Jobs open at the same time. */
   readonly concurrent: number | null;
   readonly dayNanoUsd: number | null;
@@ -15,14 +14,14 @@ export interface UseLimits {
 
 export interface KeyLimits extends UseLimits {
   readonly monthNanoUsd: number | null;
-  /** Jobs that wait at the same time; missing in older records. */
-  readonly maxWaiting?: number | null;
-  /** Of each person that its requests name; missing in older records. */
-  readonly perUser?: UseLimits | null;
+  /** Jobs that wait at the same time. */
+  readonly maxWaiting: number | null;
+  /** Of each person that its requests name. */
+  readonly perUser: UseLimits | null;
   /** Models that it may use; `*` matches any characters. */
   readonly models: readonly string[] | null;
-  /** false: its jobs do not go to a provider that the coordinator calls itself; missing in older records. */
-  readonly edge?: boolean | null;
+  /** false: its jobs do not go to a provider that the coordinator calls itself. */
+  readonly edge: boolean | null;
 }
 
 /**

@@ -93,7 +93,7 @@ export type Refusal =
       /** null: another limit than requests per minute. */
       readonly requestsPerMinute: number | null;
       /** Set if it is that limit. */
-      readonly tokensPerMinute?: number | null;
+      readonly tokensPerMinute: number | null;
     }
   | { readonly code: "too_many_groups"; readonly limit: number; readonly retryAfterSeconds: number }
   | { readonly code: "tenant_full"; readonly maxGb: number }

@@ -45,7 +45,7 @@ const countedFor = (turn: Turn, { keyId, batch, fairnessKey: user }: Job): reado
   const limits = turn.store.keys.limitsOf(keyId);
   if (keyId === null || batch !== null || limits === null) return [];
   return [
-    ...(limits.tokensPerMinute == null ? [] : [keyId]),
+    ...(limits.tokensPerMinute === null ? [] : [keyId]),
     ...(limits.perUser?.tokensPerMinute == null || user === null ? [] : [userOf(keyId, user)]),
   ];
 };

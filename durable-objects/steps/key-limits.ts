@@ -45,13 +45,13 @@ const limitsOf = (turn: Turn, keyId = turn.caller.keyId): { keyId: string; limit
 
 const demandOf = (limits: UseLimits, requests: readonly Request[]): Demand => ({
   count: requests.length,
-  tokens: limits.tokensPerMinute == null ? 0 : requests.reduce((sum, one) => sum + tokensAsked(one), 0),
+  tokens: limits.tokensPerMinute === null ? 0 : requests.reduce((sum, one) => sum + tokensAsked(one), 0),
 });
 
 /** The key first, then the people. */
 const limitedBy = (keyId: string, limits: KeyLimits, requests: readonly Request[]): Limited[] => {
   const key = { name: keyId, who: "this key", limits, demand: demandOf(limits, requests) };
-  const { perUser = null } = limits;
+  const { perUser } = limits;
   if (perUser === null) return [key];
   const people = [...usersOf(requests)].map(([user, own]) => ({
     name: userOf(keyId, user),
@@ -129,13 +129,14 @@ const exceeded = (detail: string, retryAfterMs: number, more: Partial<Exceeded> 
   detail,
   retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)),
   requestsPerMinute: null,
+  tokensPerMinute: null,
   ...more,
 });
 
 type Exceeded = RefusalOf<"rate_limit_exceeded">;
 
 const refuseOverWindow = (turn: Turn, { name, who, limits, demand }: Limited): Refusal | null => {
-  const { requestsPerMinute, tokensPerMinute = null } = limits;
+  const { requestsPerMinute, tokensPerMinute } = limits;
   if (requestsPerMinute === null && tokensPerMinute === null) return null;
   const known = turn.store.keyUse.window(name);
   if (known === null && isCrowded(turn, name))
@@ -215,7 +216,7 @@ export const countRequest = (turn: Turn, isNew: boolean, requests: readonly Requ
 };
 
 const countOne = (turn: Turn, isNew: boolean, { name, limits, demand }: Limited): LimitState => {
-  const { requestsPerMinute, tokensPerMinute = null } = limits;
+  const { requestsPerMinute, tokensPerMinute } = limits;
   if (requestsPerMinute === null && tokensPerMinute === null) return { requests: null, tokens: null };
   const window = windowAt(turn.store.keyUse.window(name), turn.nowAt);
   const counted = { ...window, count: window.count + demand.count, tokens: window.tokens + demand.tokens };

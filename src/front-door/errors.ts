@@ -73,7 +73,7 @@ export const refusalResponse = (c: AppContext, refusal: Refusal): Response => {
   if (refusal.code === "method_not_allowed") more.allow = refusal.allow.join(", ");
   if (refusal.code === "range_not_satisfiable") more["content-range"] = `bytes */${refusal.bytes}`;
   if (refusal.code === "rate_limit_exceeded") {
-    const { requestsPerMinute, tokensPerMinute = null } = refusal;
+    const { requestsPerMinute, tokensPerMinute } = refusal;
     const none = (limit: number | null): Left | null =>
       limit === null ? null : { limit, remaining: 0, resetMs: refusal.retryAfterSeconds * 1000 };
     Object.assign(more, leftHeaders("requests", none(requestsPerMinute)), leftHeaders("tokens", none(tokensPerMinute)));

@@ -59,10 +59,14 @@ const ADMIN = keyOf("admin");
 export const LIMITED = keyOf("limited");
 export const LIMITS = {
   requestsPerMinute: 2,
+  tokensPerMinute: null,
   concurrent: 3,
   dayNanoUsd: 200_000,
   monthNanoUsd: null,
+  maxWaiting: null,
+  perUser: null,
   models: null,
+  edge: null,
 } satisfies KeyLimits;
 
 export const isOpen = ({ status }: Job): boolean => !isFinal(status);

@@ -14,10 +14,14 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 const NO_LIMITS: KeyLimits = {
   requestsPerMinute: null,
+  tokensPerMinute: null,
   concurrent: null,
   dayNanoUsd: null,
   monthNanoUsd: null,
+  maxWaiting: null,
+  perUser: null,
   models: null,
+  edge: null,
 };
 
 /** A key of a client. */
@@ -178,6 +182,7 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
         detail: "this key may make 2 requests a minute",
         retryAfterSeconds: 59,
         requestsPerMinute: 2,
+        tokensPerMinute: null,
       });
       await scene.pass(MINUTE_MS - 1_001 - 1);
       assert.equal((await asks(scene, "d"))?.code, "rate_limit_exceeded");
