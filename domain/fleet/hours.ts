@@ -11,8 +11,8 @@ export interface Opening {
   readonly hours: string;
   readonly timezone: string;
   readonly isOpen: boolean;
-  /** When it was computed: before that, the state may have been another. Rows of older releases do not have it. */
-  readonly sinceAt?: number;
+  /** When it was computed: before that, the state may have been another. */
+  readonly sinceAt: number;
   /** When it opens or closes next; null: never. */
   readonly changesAt: number | null;
   /** Why it is closed, when it is. */
@@ -140,7 +140,7 @@ const wordsFor = (timezone: string, closesAt: number, opensAt: number | null): s
 /** Of an opening, the one after it: many jobs ask for the state before it is computed and stored again. */
 const LATER = new WeakMap<Opening, Opening>();
 
-const holdsAt = ({ sinceAt = Number.POSITIVE_INFINITY, changesAt }: Opening, nowAt: number): boolean =>
+const holdsAt = ({ sinceAt, changesAt }: Opening, nowAt: number): boolean =>
   sinceAt <= nowAt && (changesAt === null || nowAt < changesAt);
 
 /**

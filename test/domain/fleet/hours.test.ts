@@ -86,13 +86,6 @@ describe("hours", () => {
     expect(closedBecause(open, at("2026-01-14T18:00:00Z"))).toBeNull();
   });
 
-  it("hold for a worker whose row an older release stored, which does not say since when", () => {
-    const { sinceAt, ...stored } = openingAt(NIGHTS, BERLIN, at("2026-01-14T18:00:00Z"));
-    expect(sinceAt).toBe(at("2026-01-14T18:00:00Z"));
-    expect(closedBecause(stored, at("2026-01-14T17:30:00Z"))).toBe("outside its hours until 19:00 Europe/Berlin");
-    expect(closedBecause(stored, at("2026-01-14T18:30:00Z"))).toBeNull();
-  });
-
   it.each([
     ["", "cannot be read"],
     ["Mon-Fri", "cannot be read"],
