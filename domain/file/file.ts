@@ -53,7 +53,7 @@ export interface FileRecord {
   readonly jobId: string | null;
   /** The address at which the coordinator was called, for links. */
   readonly origin: string;
-  /** It comes, or came, in parts: what was announced. Earlier releases forgot it with the last of them. */
+  /** It comes, or came, in parts: what was announced. */
   readonly upload: UploadFacts | null;
   /** It is what a batch made of another file; its bytes lie there. */
   readonly view?: FileView;
@@ -72,17 +72,14 @@ export interface UploadFacts {
   readonly contentType: string;
   readonly purpose: string | null;
   readonly lifeMs: number;
-  /** No part of it was sent, so that there is no object to be ended. Earlier releases did not say so. */
+  /** No part of it was sent, so that there is no object to be ended. */
   readonly isEmpty?: boolean;
 }
 
 /** Whether something of it may lie in an object. */
 export const mayHaveBytes = ({ upload }: Pick<FileRecord, "upload">): boolean => upload?.isEmpty !== true;
 
-/**
- * The beginning of the id of a file on a shelf. No earlier release made such an id: its files have objects of their
- * own.
- */
+/** The beginning of the id of a file on a shelf. */
 const SHELVED = "file-s_";
 
 export const newFileId = (random: string): string => `file-${random}`;

@@ -23,10 +23,10 @@ const encoder = new TextEncoder();
 const macOf = (secret: string, text: string): string =>
   base64Url(hmac(sha256, encoder.encode(secret), encoder.encode(`${PURPOSE}\n${text}`)));
 
-/** The path of a link to a file. A name that an earlier release cut in the middle of a character has one, too. */
+/** The path of a link to a file. */
 export const linkPath = (secret: string, link: Link, name: string): string => {
   const text = [link.tenant, link.jurisdiction ?? "", link.fileId, String(link.untilAt)].join(".");
-  return `/files/${text}.${macOf(secret, text)}/${encodeURIComponent(name.toWellFormed())}`;
+  return `/files/${text}.${macOf(secret, text)}/${encodeURIComponent(name)}`;
 };
 
 /** Earlier releases wrote seconds. */

@@ -74,7 +74,7 @@ export const batchesTable = (sql: Sql, { placeOf, deleteRow } = placesIn(sql, "b
   total: (): number => scalar(sql, "SELECT COUNT(*) FROM batches") ?? 0,
 });
 
-/** Its body stands in it as JSON. Rows of earlier releases have it as a string, which may be twice as long. */
+/** Its body stands in it as JSON; without one, `body` is null. */
 type WrittenAnswer = LineAnswer & { readonly json?: Json };
 
 /** A body may have a megabyte, and a row two: as a string in JSON its quotes and line breaks would be escaped twice. */

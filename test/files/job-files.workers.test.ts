@@ -1,6 +1,5 @@
 // Files in jobs: what a worker gets, what it stores, and who may read it.
 
-import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { type Client, newWorld, ORIGIN, request, type World } from "../support/workerd/client.ts";
 import { fakeWorker } from "../support/workerd/fake-worker.ts";
@@ -42,20 +41,6 @@ describe("a job's files", () => {
     expect(files).toEqual([{ id, name: "in.txt", bytes: 9, content_type: "text/plain", url: expect.any(String) }]);
     const path = files[0].url.slice(ORIGIN.length);
     expect(await request(null, "GET", path)).toMatchObject({ status: 200, text: "the input" });
-  });
-
-  it("whose name is half a character, as an earlier release kept it, keep no job from a worker", async () => {
-    const world = await newWorld();
-    const worker = await world.withKey("worker");
-    const id = await store(world, "named");
-    await runInDurableObject(world.stub, (_, { storage }) => {
-      storage.sql.exec("UPDATE files SET record = json_set(record, '$.name', json(?))", '"cut\\ud83d"');
-    });
-    expect((await world.get(`/api/files/${id}/content`)).text).toBe("named");
-    await world.ok("POST", "/api/jobs", { prompt: "read it", files: [id] });
-    const { files } = await claimed(worker);
-    const path = files[0].url.slice(ORIGIN.length);
-    expect((await request(null, "GET", path)).text).toBe("named");
   });
 
   it("must be there, and be the caller's to see, when it is created", async () => {

@@ -1,16 +1,14 @@
-// Small files lie in a few objects that they share; a large one has an object of its own, as all files of earlier
-// releases do.
+// Small files lie in a few objects that they share; a large one has an object of its own.
 
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { type FileRecord, MAX_PARTS } from "../../domain/file/file.ts";
-import { writeUrl } from "../../durable-objects/files/file-request.ts";
+import { MAX_PARTS } from "../../domain/file/file.ts";
 import { ROW_BYTES } from "../../durable-objects/files/rows.ts";
 import { fileName, linesName, SHELVES } from "../../durable-objects/object-name.ts";
 import { eventually } from "../support/eventually.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
-import { type Body, inStorage, newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import { inStorage, newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
 
 const HOUR_MS = 3_600_000;
@@ -65,20 +63,6 @@ const neighbours = async (world: World): Promise<[string, string]> => {
     if (other !== undefined) return [other, id];
     known.set(fileName(world.tenant, id), id);
   }
-};
-
-/** As an earlier release stored it. */
-const storeAsBefore = async (world: World, id: string, text: string): Promise<void> => {
-  const later = Date.now() + 24 * HOUR_MS;
-  const limits = { segment: "whole", maxBytes: 100_000, maxTotalBytes: 100_000, expiresAt: later };
-  const stub = env.FILES.getByName(`${world.tenant}/file/${id}`);
-  expect((await stub.fetch(writeUrl({ id, ...limits }), { method: "PUT", body: text })).status).toBe(200);
-  const like = await store(world, text, "&purpose=batch");
-  await inStorage(world, ({ sql }) => {
-    const row = sql.exec("SELECT * FROM files WHERE id = ?", like).one();
-    const record = { ...(JSON.parse(row.record as string) as FileRecord), id };
-    sql.exec("UPDATE files SET id = ?, record = ? WHERE id = ?", id, JSON.stringify(record), like);
-  });
 };
 
 describe("small files", () => {
@@ -257,16 +241,6 @@ const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().enc
 const line = (name: string): string =>
   JSON.stringify({ custom_id: name, method: "POST", url: "/v1/embeddings", body: { model: "m1", input: name } });
 
-const runBatch = async (world: World, input_file_id: string): Promise<Body> => {
-  const asked = { input_file_id, endpoint: "/v1/embeddings", completion_window: "24h" };
-  const { id } = await world.ok("POST", "/v1/batches", asked);
-  return eventually(async () => {
-    const batch = await world.ok("GET", `/api/batches/${id}`);
-    expect(batch.status, JSON.stringify(batch)).toBe("completed");
-    return batch;
-  });
-};
-
 describe("a batch of a small file", () => {
   it("keeps its input for as long as it may run, and its outputs when that is deleted", async () => {
     const world = await newWorld();
@@ -298,25 +272,5 @@ describe("a batch of a small file", () => {
         ({ sql }) => sql.exec("SELECT name FROM sqlite_master WHERE name = 'lines'").toArray().length === 0,
       );
     await expect.poll(isEmpty).toBe(true);
-  });
-});
-
-describe("a small file that an earlier release stored", () => {
-  it("is read, is the input of a batch, and is deleted", async () => {
-    const world = await newWorld();
-    const id = "file-AbCdEfGhIjKlMnOpQrStUvWx";
-    await storeAsBefore(world, id, line("old"));
-    expect(await contentOf(world, id)).toBe(line("old"));
-    const worker = await batchWorker(world);
-    const { output_file } = await runBatch(world, id);
-    await worker.stop();
-    expect(await contentOf(world, output_file)).toContain('"old"');
-    await world.ok("DELETE", `/api/files/${id}`);
-    await world.ok("DELETE", `/api/files/${output_file}`);
-    const tables = () =>
-      inObject(`${world.tenant}/file/${id}`, ({ sql }) =>
-        sql.exec("SELECT name FROM sqlite_master WHERE name IN ('segments', 'lines')").toArray(),
-      );
-    await expect.poll(tables).toEqual([]);
   });
 });
