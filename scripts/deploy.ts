@@ -7,13 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { loadProject, type Project } from "../self-host/build/project.ts";
-import {
-  keepSecret,
-  readSecret,
-  requireRootKey,
-  requireSigningSecret,
-  writeKept,
-} from "../self-host/data/kept-secret.ts";
+import { keepSecret, requireRootKey, requireSigningSecret } from "../self-host/data/kept-secret.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { ROOT, runCommand } from "../self-host/run-command.ts";
 import { requireVars } from "../self-host/settings/deployed-vars.ts";
@@ -24,8 +18,6 @@ import { ensureDatabase, missingSecrets, requireLogin } from "./deploy/remote.ts
 
 /** Beside the checkout's own files, not in .wrangler/, whose content anyone deletes; git ignores it. */
 const KEPT_FOLDER = path.join(ROOT, ".deploy");
-/** An earlier release kept the root key there. */
-const FORMER_ROOT_KEY = path.join(ROOT, ".wrangler", "root.key");
 
 const SECRETS = {
   SERVICE_ROOT_KEY: { file: "root.key", says: "The root key, which manages tenants (POST /admin/tenants)," },
@@ -88,12 +80,9 @@ async function deployWithSecrets(secrets: Record<string, string>): Promise<void>
  */
 function keepDeployed(name: SecretName): string {
   mkdirSync(KEPT_FOLDER, { recursive: true, mode: 0o700 });
-  const former = name === "SERVICE_ROOT_KEY" ? readSecret(FORMER_ROOT_KEY) : undefined;
-  const file = keptFile(name);
-  if (former !== undefined && readSecret(file) === undefined) writeKept(file, former);
   if (name === "SERVICE_ROOT_KEY") requireRootKey(process.env[name]);
   else requireSigningSecret(name, process.env[name]);
-  return keepSecret(process.env[name], file);
+  return keepSecret(process.env[name], keptFile(name));
 }
 
 const sayWhereKept = (name: SecretName): void =>

@@ -152,13 +152,6 @@ describe("a first deploy", () => {
     expect(keptIn("root.key")).toBe(sent?.SERVICE_ROOT_KEY);
   });
 
-  it("takes the root key that an earlier release kept elsewhere", () => {
-    mkdirSync(path.join(folder.path, ".wrangler"));
-    writeFileSync(path.join(folder.path, ".wrangler/root.key"), "of-an-earlier-release\n");
-    expect(deploy().calls.at(-1)?.secrets?.SERVICE_ROOT_KEY).toBe("of-an-earlier-release");
-    expect(keptIn("root.key")).toBe("of-an-earlier-release");
-  });
-
   it("whose earlier step fails uploads nothing", () => {
     for (const step of ["whoami", "d1 list", "d1 execute", "secret list"]) {
       const { status, calls } = deploy({ FAKE_FAILS: step });
