@@ -32,12 +32,9 @@ export function keepProcessCount(dir: DataDir, wanted: number | undefined): numb
 }
 
 function keptCount(dir: DataDir): number | undefined {
-  const hasState = existsSync(dir.state);
-  if (!existsSync(dir.processCount)) return hasState ? 1 : undefined;
+  if (!existsSync(dir.processCount)) return existsSync(dir.state) ? 1 : undefined;
   const { count } = objectOf(parseJson(readFileSync(dir.processCount, "utf8")));
   if (isCount(count)) return count;
-  // An earlier release may have left it empty on a full disk. Without state, any number of processes is right.
-  if (!hasState) return undefined;
   throw new ExitError(`${dir.processCount} is damaged: write {"count":1} there, or the number of its object folders.`);
 }
 

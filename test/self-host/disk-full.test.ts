@@ -168,11 +168,8 @@ test.skipIf(!mayMount)("the number of processes is kept whole, or not at all", (
   expect(() => keepProcessCount(dir, 2)).toThrow("ENOSPC");
   free();
   expect(keepProcessCount(dir, 3)).toBe(3);
-  // As an earlier release left it; with state the number decides where the tenants are.
+  // The number decides where the tenants are.
   writeFileSync(dir.processCount, "");
-  expect(keepProcessCount(dir, undefined)).toBe(1);
-  writeFileSync(dir.processCount, "");
-  mkdirSync(dir.state);
   expect(() => keepProcessCount(dir, 3)).toThrow("processes.json is damaged");
 });
 
