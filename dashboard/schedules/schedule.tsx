@@ -3,12 +3,11 @@
 import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
 import { api } from "../api.ts";
 import { plural, readerZone, withLocalTimes } from "../format.ts";
-import { Fact } from "../parts/fact.tsx";
+import { AskedFacts, Fact } from "../parts/fact.tsx";
 import { Empty, LoadState, Page, Panel } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { JobStatus, OutcomeStatus, ScheduleStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { Tags } from "../parts/tags.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
@@ -85,17 +84,7 @@ const Facts = ({ schedule }: { schedule: ScheduleResource }) => (
       <code>{timingOf(schedule)}</code>
     </Fact>
     <Fact name="If the last run is open">{schedule.overlap === "skip" ? "skip the run" : "run anyway"}</Fact>
-    <Fact name="Asks for">
-      {schedule.provider ?? "any provider"}
-      {schedule.model !== null && `, ${schedule.model}`}
-      {schedule.tier !== null && `, ${schedule.tier}`}
-    </Fact>
-    <Fact name="Priority">{schedule.priority}</Fact>
-    {schedule.tags.length > 0 && (
-      <Fact name="Tags">
-        <Tags tags={schedule.tags} max={32} />
-      </Fact>
-    )}
+    <AskedFacts {...schedule} />
     <Fact name="Last run">
       <Time at={schedule.last_run_at} />
     </Fact>

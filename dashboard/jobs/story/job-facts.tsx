@@ -2,9 +2,8 @@
 
 import type { JobResource } from "../../../contract/jobs/job.ts";
 import { count, plural, usd } from "../../format.ts";
-import { Fact } from "../../parts/fact.tsx";
+import { AskedFacts, Fact } from "../../parts/fact.tsx";
 import { Took } from "../../parts/job-table.tsx";
-import { Tags } from "../../parts/tags.tsx";
 import { copy } from "../../parts/text-block.tsx";
 import { Time } from "../../parts/time.tsx";
 import { href } from "../../router.ts";
@@ -120,17 +119,7 @@ const Spent = ({ job }: { job: JobResource }) => (
 
 export const JobFacts = ({ job }: { job: JobResource }) => (
   <dl class="facts">
-    <Fact name="Asks for">
-      {job.provider ?? "any provider"}
-      {job.model !== null && `, ${job.model}`}
-      {job.tier !== null && `, ${job.tier}`}
-    </Fact>
-    <Fact name="Priority">{job.priority}</Fact>
-    {job.tags.length > 0 && (
-      <Fact name="Tags">
-        <Tags tags={job.tags} max={32} />
-      </Fact>
-    )}
+    <AskedFacts {...job} />
     {job.assigned_worker !== null && (
       <Fact name="Worker">
         <a href={href(["fleet", job.assigned_worker])}>{job.assigned_worker}</a>
