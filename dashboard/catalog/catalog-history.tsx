@@ -40,18 +40,12 @@ export const changesOf = (entry: Entry): string => {
   return [...fields, ...priceChange(entry)].join(", ");
 };
 
-const bySync = (history: readonly Entry[]): [at: string, entries: Entry[]][] => {
-  const groups = new Map<string, Entry[]>();
-  for (const entry of history) groups.set(entry.at, [...(groups.get(entry.at) ?? []), entry]);
-  return [...groups];
-};
-
 export const CatalogHistory = ({ history }: { history: readonly Entry[] }) =>
   history.length === 0 ? (
     <Empty title="Nothing has changed yet." />
   ) : (
     <ol class="catalog-history">
-      {bySync(history).map(([at, entries]) => (
+      {[...Map.groupBy(history, ({ at }) => at)].map(([at, entries]) => (
         <li key={at}>
           <h3>
             <Time at={at} as="full" />

@@ -63,11 +63,8 @@ export interface Wait {
 }
 
 /** What waits, by reason; the longest wait first. */
-export const waits = computed((): readonly Wait[] => {
-  const byReason = new Map<string, QueueGroup[]>();
-  for (const group of queue.value?.groups ?? [])
-    byReason.set(group.reason, [...(byReason.get(group.reason) ?? []), group]);
-  return [...byReason]
+export const waits = computed((): readonly Wait[] =>
+  [...Map.groupBy(queue.value?.groups ?? [], ({ reason }) => reason)]
     .map(([reason, groups]) => ({
       reason,
       groups,
@@ -75,8 +72,8 @@ export const waits = computed((): readonly Wait[] => {
       // The groups come oldest first.
       oldestAt: groups[0]?.oldest_at ?? "",
     }))
-    .sort((one, other) => (one.oldestAt < other.oldestAt ? -1 : 1));
-});
+    .sort((one, other) => (one.oldestAt < other.oldestAt ? -1 : 1)),
+);
 
 /** How many waiting jobs ask for this provider by name. */
 export const waitingFor = (provider: string): number =>
