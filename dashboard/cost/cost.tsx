@@ -64,7 +64,7 @@ export const Cost = () => {
       {data === null && error === null && query !== null && <Loading what="the costs" />}
       {data !== null && query !== null && (
         <>
-          <div class="grid cost-grid">
+          <div class="grid">
             <CostTotal {...data} />
             <CostOverTime summary={data.summary} groups={groups} nameOf={nameOf} />
           </div>

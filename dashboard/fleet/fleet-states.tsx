@@ -26,7 +26,7 @@ export const StateChips = ({
       <button
         key={state}
         type="button"
-        class={`button small state-chip${(sums.states[state] ?? 0) === 0 ? " state-none" : ""}`}
+        class={`button small${(sums.states[state] ?? 0) === 0 ? " state-none" : ""}`}
         aria-pressed={chosen === state}
         onClick={() => refine({ state: chosen === state ? null : state, offset: null })}
       >

@@ -97,7 +97,6 @@ interface TalkProps {
 
 const Talk = ({ said, setSaid, canSend, onSend }: TalkProps) => (
   <form
-    class="talk"
     onSubmit={(event) => {
       event.preventDefault();
       onSend();

@@ -85,7 +85,6 @@ const Editor = ({ newest, reload }: { newest: StoredConfig; reload: () => void }
   return (
     <Panel
       title="config.yaml"
-      class="config"
       aside={
         mayEdit && (
           <span class="actions">

@@ -62,7 +62,7 @@ export const JobSearch = () => {
   const range = query.get("range");
   const isArchived = isOfArchive(query);
   return (
-    <search class="job-search">
+    <search>
       <JobViews />
       <div class="search-row">
         <SearchLine filter={filter} />
