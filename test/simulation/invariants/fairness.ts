@@ -49,6 +49,8 @@ export const turnsAreFair = (before: Snapshot, now: Snapshot, world: World): str
     const name = `${was.priority} ${was.groupKey}`;
     const own = past.orders.get(name)?.get(was.flow);
     if (own === undefined || was.orderKey === null || job.share === null) continue;
+    // Patched within the step, it took its turn among others.
+    if (name !== `${job.priority} ${job.groupKey}`) continue;
     // A fallback of the coordinator takes only what has waited for long: the first job, if the fair one is too young.
     if (memory.fleet.get(job.assignedWorker ?? "")?.worker.isEdge === true) continue;
     const at = job.assignedAt ?? now.nowAt;
