@@ -2,7 +2,7 @@
 
 import { type DoorError, errorBody, isAnthropic } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf, shouldRetry } from "../../contract/front-door/door-status.ts";
-import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
+import { presentRefusal } from "../../contract/refusal.ts";
 import { TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 import type { Left } from "../../domain/access/key-limits.ts";
 import type { Api } from "../../domain/words/api.ts";
@@ -10,7 +10,7 @@ import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
-import { challengeOf, INTERNAL } from "../http/refused.ts";
+import { challengeOf, INTERNAL, refusalHeaders } from "../http/refused.ts";
 import { leftHeaders } from "./headers.ts";
 
 const BASE = "/v1/";
@@ -68,10 +68,7 @@ export const errorResponse = (
 };
 
 export const refusalResponse = (c: AppContext, refusal: Refusal): Response => {
-  const retryAfter = retryAfterOf(refusal);
-  const more: Record<string, string> = retryAfter === null ? {} : { "retry-after": String(retryAfter) };
-  if (refusal.code === "method_not_allowed") more.allow = refusal.allow.join(", ");
-  if (refusal.code === "range_not_satisfiable") more["content-range"] = `bytes */${refusal.bytes}`;
+  const more = refusalHeaders(refusal);
   if (refusal.code === "rate_limit_exceeded") {
     const { requestsPerMinute, tokensPerMinute } = refusal;
     const none = (limit: number | null): Left | null =>

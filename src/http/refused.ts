@@ -29,18 +29,22 @@ const CHALLENGE = 'Bearer realm="signalbox", error="invalid_token"';
 export const challengeOf = (status: number): Readonly<Record<string, string>> =>
   status === 401 ? { "www-authenticate": CHALLENGE } : {};
 
-export const problemResponse = (refusal: Refusal, requestId: string): Response => {
-  const problem = presentRefusal(refusal, requestId);
+/** What it says beside its body. */
+export const refusalHeaders = (refusal: Refusal): Record<string, string> => {
   const retryAfter = retryAfterOf(refusal);
-  return completeResponse(JSON.stringify(problem), problem.status, requestId, {
-    "content-type": PROBLEM_JSON,
+  return {
     ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
     ...(refusal.code === "method_not_allowed" ? { allow: refusal.allow.join(", ") } : {}),
     ...(refusal.code === "range_not_satisfiable" ? { "content-range": `bytes */${refusal.bytes}` } : {}),
     // RFC 9110, section 15.5.22.
     ...(refusal.code === "upgrade_required" ? { upgrade: "websocket" } : {}),
-    ...challengeOf(problem.status),
-  });
+  };
+};
+
+export const problemResponse = (refusal: Refusal, requestId: string): Response => {
+  const problem = presentRefusal(refusal, requestId);
+  const headers = { "content-type": PROBLEM_JSON, ...refusalHeaders(refusal), ...challengeOf(problem.status) };
+  return completeResponse(JSON.stringify(problem), problem.status, requestId, headers);
 };
 
 export const INTERNAL = {
