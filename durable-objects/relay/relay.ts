@@ -118,18 +118,14 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   }
 
   #openLine(request: Request): Response {
-    const {
-      instance = "",
-      keyId = "",
-      openedWith = "",
-      jurisdiction = null,
-      holder = null,
-    } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<OpenedLine & { holder: string }>;
+    const opening = JSON.parse(request.headers.get("x-signalbox-line") ?? "") as OpenedLine & { holder: string };
+    const { holder, ...line } = opening;
+    const { instance } = line;
     const older = this.ctx.getWebSockets(instance);
     if (older.length === 0 && !this.#makeLineRoom()) return new Response(null, { status: TOO_MANY_REQUESTS });
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     this.ctx.acceptWebSocket(server, [instance]);
-    server.serializeAttachment({ instance, keyId, openedWith, jurisdiction } satisfies OpenedLine);
+    server.serializeAttachment(line);
     this.#streams.get(instance)?.noteLine(null);
     for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
     // The key may have ended after the tenant let this line in: the tenant told only the lines that were open then.

@@ -71,7 +71,7 @@ describe("a key that is revoked", () => {
     };
     const relay = env.RELAY.getByName(`${world.tenant}/late`);
     const open = async (instance: string): Promise<WebSocket> => {
-      const opening = { instance, keyId, openedWith: holder.hash, holder: JSON.stringify(holder) };
+      const opening = { instance, keyId, openedWith: holder.hash, jurisdiction: null, holder: JSON.stringify(holder) };
       const headers = { upgrade: "websocket", "x-signalbox-line": JSON.stringify(opening) };
       const { webSocket } = await relay.fetch("https://relay/line", { headers });
       if (webSocket === null) throw new Error("no data line");
