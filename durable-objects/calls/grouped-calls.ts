@@ -86,14 +86,8 @@ const lineOf = (result: Result<unknown, Refusal>, database: number): string => {
   return database === 0 ? line : `${database}${line}`;
 };
 
-const isDigit = (char: string): boolean => char >= "0" && char <= "9";
-
 /** Where the number ends that stands before a line. */
-const startOfLine = (line: string): number => {
-  let at = 0;
-  while (isDigit(line.charAt(at))) at += 1;
-  return at;
-};
+const startOfLine = (line: string): number => line.search(/\D/);
 
 export const databaseOfLine = (line: string): number => Number(line.slice(0, startOfLine(line)));
 
