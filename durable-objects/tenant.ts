@@ -254,7 +254,7 @@ export class Tenant extends TenantObject implements StreamOwner, RunnerOwner {
   }
 
   /** History has these finished jobs no more, but perhaps the archive; only called by the Cron Trigger, afterwards. */
-  async notePruned(pruned: Partial<Record<JobStatus, number>>, archivedBytes = 0): Promise<void> {
+  async notePruned(pruned: Partial<Record<JobStatus, number>>, archivedBytes: number): Promise<void> {
     await this.parts.turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned, archivedBytes)));
   }
 

@@ -12,8 +12,6 @@ export interface RequestLimits {
   readonly inFlight: number | null;
 }
 
-export const NO_LIMITS: RequestLimits = { requestsPerSecond: null, burst: null, inFlight: null };
-
 export interface Bucket {
   readonly tokens: number;
   readonly at: number;

@@ -35,8 +35,8 @@ export interface Arrival {
   readonly schema: number;
   /** False if history has a tenant of this name that does not arrive: it may have been made without an object yet. */
   readonly isExpected: boolean;
-  /** The number of the database that its history gets here, 0 from an edge that knows of one. */
-  readonly database?: number;
+  /** The number of the database that its history gets here. */
+  readonly database: number;
 }
 
 export class Relocation {
@@ -90,12 +90,7 @@ export class Relocation {
    * Prepares for a tenant whose tables have this release's schema, and removes what an interrupted try has brought. A
    * tenant that this move has brought already is `arrived`.
    */
-  async makeRoom({
-    move,
-    schema,
-    isExpected,
-    database = 0,
-  }: Arrival): Promise<Result<"arriving" | "arrived", Refusal>> {
+  async makeRoom({ move, schema, isExpected, database }: Arrival): Promise<Result<"arriving" | "arrived", Refusal>> {
     const { tenant, storage, store, turns } = this.#parts;
     const made = await turns.run((): Result<"arriving" | "arrived", Refusal> => {
       const { settings } = store;

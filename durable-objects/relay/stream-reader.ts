@@ -53,7 +53,7 @@ export class Reader {
   }
 
   /** It leaves more unread than allowed of what came a moment ago; a reader that reads on may stay behind what comes. */
-  isSlow(nowAt: number, longEventBytes = 0): boolean {
+  isSlow(nowAt: number, longEventBytes: number): boolean {
     const overBytes = this.overBytes(longEventBytes);
     const readBytes = this.#writtenBytes - this.unreadBytes;
     if (overBytes <= 0) this.#behind = null;

@@ -87,8 +87,8 @@ describe("output that readers leave unread", () => {
     stream.join(slow, NOW);
     for (let sent = 0; sent < 20_000; sent += 1) stream.publish("data: x\n\n", NOW);
     expect(slow.unreadBytes).toBeGreaterThan(20_000 * 96);
-    expect(slow.isSlow(NOW)).toBe(false);
-    expect(slow.isSlow(NOW + BURST_MS)).toBe(true);
+    expect(slow.isSlow(NOW, 0)).toBe(false);
+    expect(slow.isSlow(NOW + BURST_MS, 0)).toBe(true);
   });
 
   test("takes the memory of one reader, however many leave it", () => {
@@ -132,8 +132,8 @@ describe("output that readers leave unread", () => {
     const slow = second();
     stream.join(slow, NOW);
     for (let sent = 0; sent < 20; sent += 1) stream.publish(event("y".repeat(100_000)), NOW);
-    expect(slow.isSlow(NOW)).toBe(false);
-    expect(slow.isSlow(NOW + BURST_MS)).toBe(true);
+    expect(slow.isSlow(NOW, 0)).toBe(false);
+    expect(slow.isSlow(NOW + BURST_MS, 0)).toBe(true);
   });
 
   test("lets its worker say more once it has taken all but 1 MiB", async () => {
@@ -160,7 +160,7 @@ describe("output that readers leave unread", () => {
     expect(stream.takeTold()).toBe(null);
     // What its worker says until it waits.
     stream.publish(event("x".repeat(AHEAD_CHARS)), NOW);
-    expect(listener.isSlow(NOW + 10 * BURST_MS)).toBe(false);
+    expect(listener.isSlow(NOW + 10 * BURST_MS, 0)).toBe(false);
     const listening = bodyOf(listener).getReader();
     await listening.read();
     expect(stream.takeTold()).toBe(null);
@@ -199,11 +199,11 @@ describe("output that readers leave unread", () => {
     for (let atMs = 0; atMs <= 5 * BURST_MS; atMs += BURST_MS / 2) {
       publishSome(NOW + atMs);
       expect(behind.unreadBytes).toBeGreaterThan(WINDOW_BYTES);
-      expect(behind.isSlow(NOW + atMs), `after ${atMs} ms`).toBe(false);
+      expect(behind.isSlow(NOW + atMs, 0), `after ${atMs} ms`).toBe(false);
       await takeSome();
     }
-    expect(behind.isSlow(NOW + 5.5 * BURST_MS)).toBe(false);
-    expect(behind.isSlow(NOW + 6.5 * BURST_MS)).toBe(true);
+    expect(behind.isSlow(NOW + 5.5 * BURST_MS, 0)).toBe(false);
+    expect(behind.isSlow(NOW + 6.5 * BURST_MS, 0)).toBe(true);
   });
 });
 

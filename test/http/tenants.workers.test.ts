@@ -141,7 +141,7 @@ describe("what a tenant stores", () => {
     });
     await expect.poll(async () => (await stored()) - before).toBeGreaterThan(190_000);
     const sent = await stored();
-    await world.stub.notePruned({ completed: 2 });
+    await world.stub.notePruned({ completed: 2 }, 0);
     await expect.poll(async () => sent - (await stored())).toBeGreaterThan(190_000);
   });
 });
@@ -249,7 +249,7 @@ describe("a tenant that is deleted", () => {
     const left = await runInDurableObject(world.stub, async (tenant, { storage }) => {
       await tenant.destroy();
       await tenant.learnCatalog({ provider: "openai", models: [{ id: "a" }] });
-      await tenant.notePruned({ completed: 3 });
+      await tenant.notePruned({ completed: 3 }, 0);
       return ["settings", "outbox", "catalog_models"].flatMap((table) =>
         storage.sql.exec(`SELECT * FROM ${table}`).toArray(),
       );

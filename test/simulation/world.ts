@@ -157,7 +157,7 @@ export class World {
   async begin(): Promise<void> {
     const tenant = await this.shell.tenant();
     const admin = { id: ADMIN.id, hash: ADMIN.hash, name: "admin", role: "admin" as const };
-    void tenant.create({ tenant: TENANT, locationHint: null, jurisdiction: null, adminKey: admin });
+    void tenant.create({ tenant: TENANT, locationHint: null, jurisdiction: null, adminKey: admin, database: 0 });
     void this.shell.call(ADMIN, "createKey", { ...LIMITED, name: LIMITED.id, role: "standard", limits: LIMITS });
     for (const worker of this.workers) void this.makeKey(worker.credential);
     await this.shell.settle();

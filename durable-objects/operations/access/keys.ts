@@ -49,13 +49,13 @@ export interface NewTenant {
   readonly locationHint: DurableObjectLocationHint | null;
   readonly jurisdiction: "eu" | "fedramp" | null;
   readonly adminKey: NewKey;
-  /** The number of its history's database, 0 from an edge that knows of one. */
-  readonly database?: number;
+  /** The number of its history's database. */
+  readonly database: number;
 }
 
 export const createTenant = (turn: Turn, request: NewTenant): Result<null, Refusal> => {
   if (turn.store.settings.identity() !== null) return err({ code: "tenant_exists", tenant: request.tenant });
-  const { tenant, locationHint, jurisdiction, adminKey, database = 0 } = request;
+  const { tenant, locationHint, jurisdiction, adminKey, database } = request;
   const identity = { tenant, locationHint, jurisdiction, createdAt: turn.nowAt };
   turn.store.settings.putIdentity(identity);
   turn.store.settings.putHistoryPlace({ at: database, to: null, move: 0 });

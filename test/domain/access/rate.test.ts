@@ -1,7 +1,7 @@
 // A key's requests per second, its bursts, and its requests in progress.
 
 import { describe, expect, it } from "vitest";
-import { type Bucket, NO_LIMITS, type RequestLimits, takeRequest } from "../../../domain/access/rate.ts";
+import { type Bucket, type RequestLimits, takeRequest } from "../../../domain/access/rate.ts";
 
 /** How many of the requests at these instants are admitted. */
 const admitted = (limits: RequestLimits, instants: readonly number[]): number => {
@@ -16,7 +16,12 @@ const admitted = (limits: RequestLimits, instants: readonly number[]): number =>
   return count;
 };
 const at = (nowAt: number, count: number): number[] => Array.from({ length: count }, () => nowAt);
-const limits = (more: Partial<RequestLimits>): RequestLimits => ({ ...NO_LIMITS, ...more });
+const limits = (more: Partial<RequestLimits>): RequestLimits => ({
+  requestsPerSecond: null,
+  burst: null,
+  inFlight: null,
+  ...more,
+});
 
 describe("requests a second", () => {
   it.each([

@@ -48,7 +48,7 @@ const take = async (world: World, stage: Stage, look?: () => void): Promise<stri
 /** Nothing is looked at until every row is there: a part of the rows is no tenant. */
 const arrive = async (world: World, { move, schema }: Leaving, parts: readonly MovedPage[]): Promise<string | null> => {
   const stages: Stage[] = [
-    (tenant) => tenant.makeRoom({ move, schema, isExpected: true }),
+    (tenant) => tenant.makeRoom({ move, schema, isExpected: true, database: 0 }),
     ...parts.map(
       ({ table, rows }): Stage =>
         (tenant) =>

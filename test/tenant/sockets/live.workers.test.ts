@@ -72,7 +72,7 @@ describe("the live socket", () => {
       await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: "done" });
     }
     const viewer = await watch(world);
-    await world.stub.notePruned({ completed: 2 });
+    await world.stub.notePruned({ completed: 2 }, 0);
     const told = await viewer.next((message) => message.type === "storage.updated");
     expect(told.pruned).toEqual({ completed: 2 });
     const [later] = (await watch(world)).messages;
