@@ -21,7 +21,6 @@ import { FleetRows } from "./fleet-rows.tsx";
 import { FleetGroups, StateChips } from "./fleet-states.tsx";
 
 const REREAD_EVERY_MS = 3000;
-const TYPING_MS = 250;
 
 const Summary = () => {
   const all = fleetSum((one) => one.workers);
@@ -76,7 +75,7 @@ const useChanges = (told: string | null): string => {
 export const Fleet = () => {
   const { filter, sort, group } = asked();
   const offset = offsetInAddress();
-  const words = useSettled(filter.q, TYPING_MS);
+  const words = useSettled(filter.q);
   const changed = useChanges(hasSnapshot.value ? JSON.stringify([fleet.value, killswitch.value]) : null);
   const wish = JSON.stringify({ ...filter, q: words, sort, offset });
   const { data, error, reload } = useLoad(`${wish} ${changed}`, (signal) =>

@@ -7,7 +7,6 @@ import { hasSnapshot, killswitch, workers } from "../state/board.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 import { ExplanationView, MAX_NAMED } from "./explanation-view.tsx";
 
-const TYPING_MS = 250;
 const FLEET_EVERY_MS = 3000;
 
 /** The parts of the fleet that can change a choice; not the heartbeats. */
@@ -17,7 +16,7 @@ const fleetShape = (): string =>
     .join(";") + killswitch.value?.level;
 
 export const RouterPreview = ({ query }: { query: Partial<ExplainQuery> }) => {
-  const asked = useSettled(JSON.stringify(query), TYPING_MS);
+  const asked = useSettled(JSON.stringify(query));
   const fleet = useThrottled(fleetShape(), FLEET_EVERY_MS);
   // Not before the fleet is known, because it would be read again at once.
   const { data, error, reload } = useLoad(hasSnapshot.value ? `${asked} ${fleet}` : null, (signal) =>

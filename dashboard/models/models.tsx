@@ -27,7 +27,6 @@ const REREAD_WORKERS_MS = 2_000;
 /** Columns that a table shows on any screen but a phone's. */
 const WORKERS_SHOWN = 6;
 const TASKS_SHOWN = 20;
-const TYPING_MS = 250;
 
 const Wanted = ({ wanted, onPlace }: { wanted: readonly WantedModel[]; onPlace: (model: string) => void }) =>
   wanted.length === 0 ? null : (
@@ -63,7 +62,7 @@ const tellsModels = ({ loaded, on_disk, can }: WorkerResource): boolean =>
   loaded !== null || on_disk !== null || can !== null;
 
 const useModels = (offset: number, find: string) => {
-  const q = useSettled(find.trim(), TYPING_MS) || undefined;
+  const q = useSettled(find.trim()) || undefined;
   const round = useRounds(REREAD_EVERY_MS);
   const telling = useThrottled([...liveWorkers.value.values()].filter(tellsModels).length, REREAD_WORKERS_MS);
   const { data, error, reload } = useLoad(`models ${offset} ${q} ${round} ${telling}`, async (signal) => {

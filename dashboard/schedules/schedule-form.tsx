@@ -18,12 +18,11 @@ import { tell } from "../state/notice.ts";
 import { NextRuns } from "./next-runs.tsx";
 import { fieldsOf, newSchedule, type ScheduleFields, toEdit, toNewSchedule, toPreview } from "./schedule-fields.ts";
 
-const TYPING_MS = 300;
 const PREVIEW = 6;
 const ZONES = [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone")])];
 
 const Preview = ({ fields }: { fields: ScheduleFields }) => {
-  const asked = useSettled(JSON.stringify(toPreview(fields)), TYPING_MS);
+  const asked = useSettled(JSON.stringify(toPreview(fields)));
   const { data, error } = useLoad(asked, (signal) =>
     api.schedules.preview(JSON.parse(asked), { preview: PREVIEW, signal }),
   );

@@ -8,8 +8,6 @@ import { keepDraft, takeDraft } from "../state/drafts.ts";
 import { useSettled } from "../state/load.ts";
 import { whenUserChanges } from "../state/session.ts";
 
-const TYPING_MS = 400;
-
 export interface StoredConfig {
   readonly text: string;
   readonly etag: string | null;
@@ -55,7 +53,7 @@ export type Check = { state: "clean" | "checking" | "valid" } | { state: "invali
 
 /** Checks whether a draft is valid; the newest draft wins. */
 export const useConfigCheck = (draft: string, stored: string | null): Check => {
-  const settled = useSettled(draft, TYPING_MS);
+  const settled = useSettled(draft);
   const [checked, setChecked] = useState<{ text: string; error: Error | null } | null>(null);
   const newest = useRef(settled);
   newest.current = settled;

@@ -13,8 +13,6 @@ import { serverNow } from "../state/clock.ts";
 import { useLoad, useSettled } from "../state/load.ts";
 import { SettingsPage } from "./settings-tabs.tsx";
 
-const TYPING_MS = 250;
-
 const hasDetail = (detail: unknown): boolean =>
   detail !== null && !(typeof detail === "object" && Object.keys(detail as object).length === 0);
 
@@ -119,7 +117,7 @@ const Filters = () => (
 export const SettingsAudit = () => {
   const offset = offsetInAddress();
   const wish = wishInAddress();
-  const asked = useSettled(JSON.stringify({ ...wish, offset }), TYPING_MS);
+  const asked = useSettled(JSON.stringify({ ...wish, offset }));
   const { data, error, reload } = useLoad(`audit ${asked}`, (signal) => {
     const { hours, ...rest } = JSON.parse(asked) as typeof wish & { offset: number };
     const since = hours === undefined ? {} : { since: new Date(serverNow() - hours * HOUR_MS).toISOString() };

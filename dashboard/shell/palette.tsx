@@ -38,7 +38,6 @@ const close = (): void => {
   open.value = null;
 };
 const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const TYPING_MS = 200;
 
 interface Command {
   readonly label: string;
@@ -145,7 +144,7 @@ const Palette = () => {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const words = text.trim().toLowerCase();
-  const asked = useSettled(words, TYPING_MS);
+  const asked = useSettled(words);
   const { data } = useLoad(asked === "" ? null : asked, async (abort) => ({
     asked,
     ...(await findThere(asked, abort)),

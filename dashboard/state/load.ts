@@ -58,8 +58,11 @@ export const useRounds = (everyMs: number, isWanted = true): number => {
   return round;
 };
 
+/** Longer than somebody who types rests between two letters. */
+const TYPING_MS = 250;
+
 /** Follows a value once it has stopped changing for a while. */
-export const useSettled = <Value>(value: Value, delayMs: number): Value => {
+export const useSettled = <Value>(value: Value, delayMs = TYPING_MS): Value => {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), delayMs);

@@ -15,8 +15,6 @@ import {
 import { useLoad, useSettled } from "../../state/load.ts";
 import { offered } from "../../state/offered.ts";
 
-const TYPING_MS = 300;
-
 /** What the line can complete: current error codes, and names from the fleet. */
 const useKnown = (isWanted: boolean): Record<string, readonly string[]> => {
   const { data } = useLoad(isWanted ? "codes" : null, (signal) => api.jobs.failures({}, { signal }));
@@ -38,7 +36,7 @@ export const SearchLine = ({ filter }: { filter: Filter }) => {
   const said = formatSearch(filter);
   const [line, setLine] = useState(said);
   const [isUsed, setUsed] = useState(false);
-  const settled = useSettled(line, TYPING_MS);
+  const settled = useSettled(line);
   const sent = useRef(said);
   useEffect(() => {
     if (settled === sent.current) return;
