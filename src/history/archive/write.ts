@@ -3,11 +3,12 @@
 // that breaks off anywhere loses nothing and is repeated; what it wrote and did not record is no part.
 
 import type { JobStatus } from "../../../domain/words/job-status.ts";
+import { timeOfId } from "../../../domain/words/time-of-id.ts";
 import { digestOf } from "../../http/key-format.ts";
 import { charsOf } from "../packed-text.ts";
 import type { TenantHistory } from "../tenant-history.ts";
 import { readLines } from "./lines.ts";
-import { type ArchivedLine, dayOf, dayOfId, idsOfDay, keyOf, packPart } from "./part.ts";
+import { type ArchivedLine, dayOf, idsOfDay, keyOf, packPart } from "./part.ts";
 import type { ArchiveStore } from "./store.ts";
 
 const JOBS_A_PART = 500;
@@ -37,15 +38,11 @@ interface Due {
 /** The jobs of the oldest day, in the order of their ids, so that the parts of a day overlap little. */
 const dueJobs = async (history: TenantHistory, before: number): Promise<{ day: string; due: Due[] } | null> => {
   const oldest = await history
-    .statement(
-      "SELECT id, created_at FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT 1",
-      before,
-    )
-    .first<{ id: string; created_at: number }>();
+    .statement("SELECT id FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT 1", before)
+    .first<{ id: string }>();
   if (oldest === null) return null;
-  const day = dayOfId(oldest.id);
-  // An id without a day, which no release made, would get a part of its own.
-  const [from, below] = day === null ? [oldest.id, `${oldest.id}~`] : idsOfDay(day);
+  const day = dayOf(timeOfId(oldest.id));
+  const [from, below] = idsOfDay(day);
   const { results } = await history
     .statement(
       `SELECT id, length(record) + COALESCE(${charsOf("prompt")}, 0) + COALESCE(length(input), 0)
@@ -59,7 +56,7 @@ const dueJobs = async (history: TenantHistory, before: number): Promise<{ day: s
       before,
     )
     .all<Due>();
-  return { day: day ?? dayOf(oldest.created_at), due: results };
+  return { day, due: results };
 };
 
 /** As many as one part takes, and at least one. */
