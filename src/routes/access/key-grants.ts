@@ -1,6 +1,7 @@
 // A personal key for a program: the person agrees in the dashboard and gets a code; the program fetches the key with the
 // code and the secret whose digest it sent before (PKCE), so that a stolen code is worth nothing.
 
+import { calculatePKCECodeChallenge } from "oauth4webapi";
 import { keyGrantAnswer, keyGrantRequest, redeemAnswer, redeemRequest } from "../../../contract/access/key-grant.ts";
 import { AUTHENTICATION_FAILED } from "../../../domain/access/key.ts";
 import type { PersonRole } from "../../../domain/access/role-rules.ts";
@@ -10,7 +11,6 @@ import { signingSecret } from "../../http/auth.ts";
 import { mint, randomId } from "../../http/key-format.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
 import { type SealedFor, seal, unseal } from "../../http/sealed.ts";
-import { challengeOf } from "../../sign-in/pkce.ts";
 import { ask } from "../../tenant/ask.ts";
 import { asks } from "../../tenant/asks.ts";
 import { admission } from "../../tenant/tenant-administration.ts";
@@ -65,7 +65,7 @@ const redeem = endpoint(
     const { grantId, role, ...name } = JSON.parse(code) as Code;
     const minted = await mint(secret, role, name.tenant, name.jurisdiction);
     const key = { id: minted.id, hash: minted.hash, role };
-    const challenge = await challengeOf(body.verifier);
+    const challenge = await calculatePKCECodeChallenge(body.verifier);
     const made = unwrap(await admission(c.env, name, "redeemKey", { grantId, challenge, key }));
     if (made === null) throw new Refused(AUTHENTICATION_FAILED);
     return answer(c, { id: made.id, name: made.name, role, key: minted.token, tenant: name.tenant }, 201);

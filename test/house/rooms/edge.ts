@@ -149,7 +149,7 @@ export const EDGE_ROOMS: readonly Room[] = [
       "src/catalog",
       "src/sign-in",
     ],
-    packages: ["zod"],
+    packages: ["oauth4webapi", "zod"],
   },
   {
     places: ["src/routes/jobs"],
