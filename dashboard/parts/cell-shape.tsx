@@ -34,7 +34,7 @@ export const CellSign = ({ state }: { state: WorkerState }) => {
   const { path, colour, isGauge } = CELL_SHAPES[state];
   const fill = LEGEND_FILL[state] ?? 0;
   return (
-    <svg class={`cell-sign plot${colour}`} viewBox="0 0 12 12" aria-hidden="true">
+    <svg class="cell-sign" style={{ color: `var(${colour})` }} viewBox="0 0 12 12" aria-hidden="true">
       <path d={path} class={isGauge ? "cell-frame" : "cell-solid"} />
       {isGauge && fill > 0 && <rect class="cell-solid" x="1" width="10" y={11 - 10 * fill} height={10 * fill} />}
     </svg>

@@ -118,11 +118,11 @@ export const pathOf = (values: PlotLine["values"], { xOf, yOf }: Pick<Scale, "xO
     .join("");
 
 const Shape = ({ line, scale }: { line: PlotLine; scale: Scale }) => {
-  const colour = `plot${line.colour}`;
+  const style = { color: `var(${line.colour})` };
   if (line.kind === "bars") {
     const wide = Math.max(1, Math.min(scale.slot * 0.7, MAX_BAR));
     return (
-      <g class={`plot-bar ${colour}`}>
+      <g class="plot-bar" style={style}>
         {line.values.map((value, index) =>
           value === null || value === 0 || value === line.from?.[index] ? null : (
             <rect
@@ -139,8 +139,8 @@ const Shape = ({ line, scale }: { line: PlotLine; scale: Scale }) => {
   }
   return (
     <>
-      <path class={`plot-line ${colour}`} d={pathOf(line.values, scale)} />
-      <g class={`plot-bar ${colour}`}>
+      <path class="plot-line" style={style} d={pathOf(line.values, scale)} />
+      <g class="plot-bar" style={style}>
         {line.values.map((value, index) =>
           value === null ? null : <circle key={index} cx={scale.xOf(index)} cy={scale.yOf(value)} r="2" />,
         )}
@@ -261,7 +261,7 @@ export const PlotLegend = ({ lines }: { lines: readonly Pick<PlotLine, "label" |
   <ul class="plot-legend">
     {lines.map(({ label, colour }) => (
       <li key={label}>
-        <span class={`swatch plot${colour}`} aria-hidden="true" />
+        <span class="swatch" style={{ color: `var(${colour})` }} aria-hidden="true" />
         {label}
       </li>
     ))}

@@ -43,7 +43,8 @@ const widened = (run: [number, number][], step: number): [number, number][] => {
 
 export const Spark = ({ name, values, colour }: SparkProps) => (
   <svg
-    class={`spark plot${colour}`}
+    class="spark"
+    style={{ color: `var(${colour})` }}
     viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
     preserveAspectRatio="none"
     role="img"

@@ -181,6 +181,7 @@ describe.skipIf(lacksBrowser())("who prints the page, or sees little", () => {
     const { page } = await world.open("", { colorScheme: "dark" });
     await page.locator(".plot-legend .swatch").first().waitFor();
     const onScreen = await styleOf(page, "html", "color");
+    expect(await styleOf(page, ".plot-legend .swatch", "color")).not.toBe(onScreen);
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
     expect(await styleOf(page, "html", "color")).not.toBe(onScreen);
     expect(await styleOf(page, ".plot-legend .swatch", "print-color-adjust")).toBe("exact");
