@@ -10,8 +10,8 @@ import type { NameOf } from "../state/key-names.ts";
 
 const COLOURS = [
   "--part-capacity",
-  "--part-tag-fit",
-  "--part-model",
+  "--part-tag_fit",
+  "--part-model_loaded",
   "--part-cost",
   "--part-freshness",
   "--part-success",

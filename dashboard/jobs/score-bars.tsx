@@ -14,6 +14,8 @@ const LABELS: Record<ScorePart, string> = {
 
 export const partLabel = (part: string): string => LABELS[part as ScorePart] ?? part.replaceAll("_", " ");
 
+export const partColour = (part: string): string => `var(--part-${part})`;
+
 interface Scored {
   breakdown: Record<string, number>;
   weights: Record<string, number>;
@@ -41,7 +43,7 @@ export const ScoreBar = (scored: Scored) => {
         const x = start * 10;
         start += points;
         return (
-          <rect key={part} class={`part-${part}`} x={x} width={Math.max(0, points * 10 - 1.5)} height="14">
+          <rect key={part} style={{ fill: partColour(part) }} x={x} width={Math.max(0, points * 10 - 1.5)} height="14">
             <title>{`${partLabel(part)}: ${points.toFixed(1)} of ${of.toFixed(1)} points`}</title>
           </rect>
         );
@@ -63,7 +65,7 @@ export const ScoreLegend = ({ weights }: { weights: Record<string, number> }) =>
       .map(([part, weight]) => (
         <li key={part}>
           <svg viewBox="0 0 10 10" aria-hidden="true">
-            <rect width="10" height="10" rx="2" class={`part-${part}`} />
+            <rect width="10" height="10" rx="2" style={{ fill: partColour(part) }} />
           </svg>
           {partLabel(part)} <span class="dim num">{weight.toFixed(0)}</span>
         </li>

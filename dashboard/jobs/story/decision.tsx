@@ -5,7 +5,7 @@ import type { RoutingDecision } from "../../../contract/jobs/job.ts";
 import { entryOf } from "../../../contract/words/values.ts";
 import { plural } from "../../format.ts";
 import { href } from "../../router.ts";
-import { partLabel } from "../score-bars.tsx";
+import { partColour, partLabel } from "../score-bars.tsx";
 
 export const isDecision = (detail: unknown): detail is RoutingDecision =>
   typeof detail === "object" && detail !== null && "score" in detail && "breakdown" in detail;
@@ -17,7 +17,7 @@ type RunnerUp = NonNullable<RoutingDecision["runner_up"]>;
 
 const Share = ({ part, share }: { part: string; share: number }) => (
   <svg class="part-share" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-    <rect class={`part-${part}`} width={share * 100} height="8" />
+    <rect style={{ fill: partColour(part) }} width={share * 100} height="8" />
   </svg>
 );
 
