@@ -72,6 +72,8 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     await page.getByText("Left out: 1 worker of another provider.").first().waitFor();
     const fit = page.getByRole("row", { name: "tag fit" }).first();
     expect(await fit.textContent()).toMatch(/100 %33 %/);
+    const part = fit.locator(".part-share rect").first();
+    expect(await part.evaluate((rect) => getComputedStyle(rect).fill)).not.toBe("rgb(0, 0, 0)");
     expect(faults()).toEqual([]);
   });
 
