@@ -297,8 +297,8 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   too_many_batches: {
     status: 429,
     title: "Too many batches",
-    detail: ({ limit, areEnded }) =>
-      `this tenant has ${limit} batches, which is the maximum: ${areEnded ? "delete some that have ended; each is forgotten 30 days after its end" : "wait until some have ended"}`,
+    detail: ({ of, limit, areEnded }) =>
+      `this ${of} has ${limit} batches, which is the maximum: ${areEnded ? "delete some that have ended; each is forgotten 30 days after its end" : "wait until some have ended"}`,
     retryAfter: seconds,
   },
   models_not_managed: {

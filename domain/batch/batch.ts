@@ -31,6 +31,8 @@ export type BatchEnding = "completed" | "expired" | "cancelled";
 export const CANCEL_GRACE_MS = MINUTE_MS;
 /** Of a tenant, not ended. */
 export const MAX_OPEN_BATCHES = 100;
+/** Of them those of one client's key, which may wait for their whole window: it leaves some to others. */
+export const MAX_OPEN_OF_CLIENT = 90;
 /** Of a tenant, those included that have ended and are not forgotten yet. */
 export const MAX_BATCHES = 10_000;
 const LONGEST_WINDOW_MS = 7 * DAY_MS;

@@ -119,6 +119,7 @@ export type Refusal =
   | { readonly code: "batch_state"; readonly id: string; readonly status: string; readonly command: string }
   | {
       readonly code: "too_many_batches";
+      readonly of: "tenant" | "key";
       readonly limit: number;
       readonly areEnded: boolean;
       readonly retryAfterSeconds: number;

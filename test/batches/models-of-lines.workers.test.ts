@@ -1,4 +1,4 @@
-// Which models the lines of a batch run on, by the names that they ask for.
+// Which models the lines of a batch run on, by the names that they ask for and the key that sent them.
 
 import { expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -110,5 +110,35 @@ it("lets the lines wait for a provider that limits its rate, whatever is configu
   await whenIs(world, id, "completed");
   expect(await own(world, id)).toMatchObject({ completed: 3, failed: 0 });
   expect([...told.values()]).toEqual([3, 3, 3, 1]);
+  await worker.stop();
+});
+
+it("is seen by its client key alone, whose models and money hold for its lines", async () => {
+  const world = await newWorld();
+  const made = await world.ok("POST", "/api/keys", {
+    name: "c",
+    role: "client",
+    limits: { models: ["m1"], day_usd: 1, requests_per_minute: 1, concurrent: 1 },
+  });
+  const client = new Client(made.key);
+  const beside = line("b", "m1").replace('"model"', '"fallbacks":[{"model":"m2"}],"model"');
+  const wrong = await begin(client, [line("a", "m2"), beside]);
+  expect((await whenIs(client, wrong.id, "failed")).errors).toEqual([{ code: "model_not_allowed", count: 2 }]);
+  await world.ok("PUT", "/config", { providers: { paid: { pricing: { "*": { per_request: 0.5 } } } } });
+  const worker = await batchWorker(world, undefined, { provider: "paid", concurrency: 2 });
+  const { id } = await begin(client, numbered(20));
+  await eventually(async () => {
+    const batch = await own(client, id);
+    expect(batch.waiting_reason, JSON.stringify(batch)).toContain("this key has spent 1 of the 1 USD");
+  });
+  // It was quick until it was held: its end is not to be told from that.
+  expect(await own(client, id)).toMatchObject({ completed: 2, cost_usd: 1, running: 0, eta: null });
+  const stranger = await world.withKey("client");
+  expect((await stranger.get(`/api/batches/${id}`)).status).toBe(404);
+  expect((await stranger.get("/v1/batches")).body.data).toEqual([]);
+  expect((await (await world.withKey("worker")).get(`/api/batches/${id}`)).status).toBe(403);
+  expect((await (await world.withKey("viewer")).get("/api/batches")).body.total).toBe(2);
+  await world.ok("PATCH", `/api/keys/${made.id}`, { limits: { day_usd: 20 } });
+  await whenIs(client, id, "completed");
   await worker.stop();
 });

@@ -9,6 +9,7 @@ import {
   linesPerMinute,
   MAX_BATCHES,
   MAX_OPEN_BATCHES,
+  MAX_OPEN_OF_CLIENT,
   type NewBatch,
   openLines,
   unfedLines,
@@ -33,8 +34,9 @@ const RETRY_SECONDS = 60;
 const AFTER_WINDOW_MS = HOUR_MS;
 const NAMED_REASONS = 3;
 
-const tooMany = (limit: number, areEnded: boolean): Refusal => ({
+const tooMany = (of: "tenant" | "key", limit: number, areEnded: boolean): Refusal => ({
   code: "too_many_batches",
+  of,
   limit,
   areEnded,
   retryAfterSeconds: RETRY_SECONDS,
@@ -55,8 +57,12 @@ export const create = (
   if (!backlog.ok) return backlog;
   const limited = refuseOverUse(turn, []);
   if (!limited.ok) return limited;
-  if (turn.memory.batches.open.size >= MAX_OPEN_BATCHES) return err(tooMany(MAX_OPEN_BATCHES, false));
-  if (turn.store.batches.total() >= MAX_BATCHES) return err(tooMany(MAX_BATCHES, true));
+  const { open } = turn.memory.batches;
+  const owner = ownerOf(turn);
+  if (owner !== null && [...open.values()].filter(({ keyId }) => keyId === owner).length >= MAX_OPEN_OF_CLIENT)
+    return err(tooMany("key", MAX_OPEN_OF_CLIENT, false));
+  if (open.size >= MAX_OPEN_BATCHES) return err(tooMany("tenant", MAX_OPEN_BATCHES, false));
+  if (turn.store.batches.total() >= MAX_BATCHES) return err(tooMany("tenant", MAX_BATCHES, true));
   const batch = createBatch({ ...asked, keyId: turn.caller.keyId }, windowMs, turn.nowAt);
   const keptUntil = Math.max(file.expiresAt, batch.expiresAt + AFTER_WINDOW_MS);
   turn.store.files.put({ ...file, expiresAt: keptUntil });

@@ -33,7 +33,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { refuses: "too_many_batches" },
     freedBy: "they end, at the latest with their window",
-    provenBy: [BATCHES_TEST, "takes 100 batches at a time and no more"],
+    provenBy: [BATCHES_TEST, "takes 100 batches at a time and no more, of one client 90"],
   },
   {
     what: "open lines of a model in a batch, and their answers on the way to its file",
