@@ -66,7 +66,7 @@ describe("the worker's settings", () => {
     [["--grace", "3"], "--grace goes with --exec '<command>'"],
     [["--exec", "cat", "--exec-mode", "line"], "--exec-mode: must be job or lines"],
     [["--exec", "cat", "--stdin", "xml"], "--stdin: must be text or json"],
-    [["--exec", "cat", "--apis", "chat"], "--apis: must be of chat/completions, "],
+    [["--exec", "cat", "--apis", "chat"], "--apis: must be one or more of chat/completions, "],
     [["--apis", "messages"], "--apis goes with --exec '<command>'"],
   ])("%j is a mistake that is said", (args, problem) => {
     expect(problemsOf(args)).toContain(problem);

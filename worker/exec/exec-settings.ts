@@ -29,7 +29,7 @@ export const execFields = {
   "--apis": z
     .string()
     .transform(splitList)
-    .pipe(z.array(z.enum(APIS, { error: `must be of ${APIS.join(", ")}` })))
+    .pipe(z.array(z.enum(APIS, { error: `must be one or more of ${APIS.join(", ")}` })))
     .default([]),
   "--stdin": form.default("text"),
   "--stdout": form.default("text"),
