@@ -17,7 +17,7 @@ export type ServeOptions = {
   /** Absent: any model. */
   models?: readonly string[] | undefined;
   tags?: readonly string[] | undefined;
-  /** The front-door APIs that the handler answers; absent: ordinary jobs only. */
+  /** The front-door APIs that it answers, by text or by answers of their own form; absent: ordinary jobs only. */
   apis?: readonly Api[] | undefined;
   /** Jobs at the same time; default 1. */
   concurrency?: number | undefined;
