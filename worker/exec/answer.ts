@@ -35,7 +35,8 @@ export class Answer {
   #texts: string[] = [];
   #textBytes = 0;
   #outputChars = 0;
-  #result: { value: unknown } | null = null;
+  /** As JSON; undefined: none. */
+  #result: unknown;
   #spent: Spent = {};
   #failure: JobFailure | null = null;
   #hasProgress = false;
@@ -79,7 +80,7 @@ export class Answer {
         return undefined;
       }
       case "result":
-        this.#result = { value: told.result };
+        this.#result = told.result;
         return undefined;
       case "usage":
         this.spend({ usage: told.usage });
@@ -106,9 +107,11 @@ export class Answer {
 
   async outcome(): Promise<Outcome> {
     if (this.#failure !== null) return failed(this.#failure, this.spent);
-    const text = this.#texts.join("");
-    const result = this.#result === null ? (text === "" ? this.#given.empty : text) : this.#result.value;
     const { api } = this.#given.task;
+    const text = this.#texts.join("");
+    // Beside text a null is no answer of an API: who reads the text as it is written has it already.
+    const hasResult = this.#result !== undefined && (this.#result !== null || api === null || text === "");
+    const result = hasResult ? this.#result : text === "" ? this.#given.empty : text;
     if (api === null) return { ok: true, result, ...this.spent };
     const isText = typeof result === "string" && this.#form !== null;
     const whole = isText || this.hasText ? await this.#end(api, isText ? result : text) : null;

@@ -108,6 +108,15 @@ describe.each(APIS)("of %s", (api) => {
     expect(textOf(api, instructed.outcome)).toBe("one");
   });
 
+  test("a command that ends its text with a null has answered with the text", async () => {
+    const told = [{ text: "one" }, { result: null }].map(
+      (one) => `console.log(JSON.stringify(${JSON.stringify(one)}));`,
+    );
+    const job = assignedJob({ id: "j", api });
+    const { outcome } = await runCommand(node(told.join("")), { apis: api, stdout: "json" }, { api, job });
+    expect(textOf(api, outcome)).toBe("one");
+  });
+
   test("a command that says nothing has said nothing", async () => {
     const job = assignedJob({ id: "j", api });
     expect(textOf(api, (await runCommand("true", { apis: api }, { api, job })).outcome)).toBe("");
