@@ -7,7 +7,7 @@ const CHARS_A_TOKEN = 4;
 /** What a picture or a sound in a request counts for; about what large providers charge for a picture. */
 const TOKENS_A_MEDIUM = 1_000;
 /** The names under which requests have media, as bytes or as an address. */
-const MEDIA = /^(data|url|image_url|file_data|images)$/;
+const MEDIA = /^(data|result|images?|b64_json|file_data|(.+_)?url)$/;
 const MAX_DEPTH = 32;
 
 export const tokensOf = (chars: number): number => Math.ceil(chars / CHARS_A_TOKEN);

@@ -24,6 +24,9 @@ it.each([
   ["Responses", { image_url: `data:image/png;base64,${"A".repeat(100_000)}` }],
   ["Anthropic", { source: { data: "A".repeat(100_000) } }],
   ["Ollama", { images: ["A".repeat(100_000)] }],
+  ["a picture that a tool of Responses made", { result: "A".repeat(100_000) }],
+  ["Mistral's document", { document_url: `data:application/pdf;base64,${"A".repeat(100_000)}` }],
+  ["a picture to embed", { image: "A".repeat(100_000) }],
   ["a sound", { input_audio: { data: "A".repeat(100_000) } }],
   ["a picture that the provider fetches", { image_url: { url: "https://example.com/a.png" } }],
 ])("counts a medium for a thousand, however long it is: %s", (_who, part) => {
