@@ -98,6 +98,9 @@ const DONE = writeEvent("[DONE]");
 /** APIs whose clients find an event by its name, which is its type. */
 const NAMED: readonly (Api | null)[] = ["messages", "responses"];
 
+/** APIs each of whose events has `choices`, and of the others a `type`. */
+const IN_CHOICES: readonly Api[] = ["chat/completions", "completions"];
+
 /** The author of a stream of chunks need not know the mark of its end. */
 const lacksEnd = ({ api }: LeasedJob, { lastEvent }: Life): boolean =>
   api !== null && lastEvent !== "" && !saysItsEnd(api, lastEvent) && saysItsEnd(api, DONE);
@@ -148,14 +151,12 @@ const isWhole = (result: unknown): boolean => typeof result === "object" && resu
 
 const MIXED = "an answer is emitted as text or as chunks, not as both";
 
-/** Fields of which each event of an API has one. */
-const OF_EVENTS = ["choices", "type", "error"];
-
-/** Whether a text is an event, as it stands behind `data:`, and no piece of an answer. */
-const isChunk = (text: string): boolean => {
+/** Whether a text is an event, as it stands behind `data:`, and no piece of an answer, which may be JSON, too. */
+const isChunk = (api: Api, text: string): boolean => {
   if (text === "[DONE]") return true;
   const value = text.startsWith("{") ? objectOf(parseJson(text)) : {};
-  return OF_EVENTS.some((field) => field in value);
+  const field = IN_CHOICES.includes(api) ? "choices" : "type";
+  return field in value || "error" in value;
 };
 
 type AnyGenerator = Generator<string> | AsyncGenerator<string>;
@@ -235,7 +236,7 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
       );
     // Who passes on what stood behind `data:` passes on a space, too.
     const chunk = typeof part === "string" ? part.trim() : part;
-    if (typeof part === "string" && (job.api === null || !isChunk(part.trim()))) {
+    if (typeof part === "string" && (job.api === null || !isChunk(job.api, part.trim()))) {
       if (!answer.isTextual) throw new TypeError(`emit takes a chunk, which is an object, in an answer of ${job.api}`);
       if (life.lastEvent !== "") throw new TypeError(MIXED);
       return answer.take({ key: "text", text: part.toWellFormed() });

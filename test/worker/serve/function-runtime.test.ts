@@ -168,6 +168,15 @@ test("a chunk may be emitted as JSON, and text that is empty is none", async () 
   expect(await said("chat/completions", passedOn)).toEqual(events);
 });
 
+test("a text that is JSON, as an answer in a schema is, is no chunk of another API", async () => {
+  const given = '{"type":"cat"}';
+  const { outcome } = await answered("chat/completions", (_, { emit }) => emit(given), false);
+  expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content: given } }] } });
+  const choices = '{"choices":["cat"]}';
+  const other = await answered("messages", (_, { emit }) => emit(choices), false);
+  expect(other.outcome).toMatchObject({ ok: true, result: { content: [{ text: choices }] } });
+});
+
 test("what an answer says of its counts are its job's, unless the handler said otherwise", async () => {
   const told = { choices: [], model: "m1", usage: { prompt_tokens: 3, completion_tokens: 2 } };
   const { outcome } = await answered("chat/completions", () => told, false);
