@@ -2,6 +2,7 @@
 
 import { type AttemptList, presentAttempt } from "../../contract/jobs/insight.ts";
 import { type AttemptSpending, attemptsOf, usageOfCounts } from "../../domain/job/attempt.ts";
+import { MAX_TOLD_VERSION } from "../../domain/job/stored-timeline.ts";
 import { readTimeline } from "./jobs.ts";
 import { readHistory } from "./store.ts";
 import type { TenantHistory } from "./tenant-history.ts";
@@ -27,7 +28,10 @@ export const jobAttempts = (history: TenantHistory, id: string): Promise<Attempt
         .statement("SELECT record ->> '$.model' AS model FROM jobs WHERE tenant = ?1 AND id = ?2", id)
         .first<{ model: string | null }>(),
       history
-        .statement("SELECT * FROM attempts WHERE tenant = ?1 AND job_id = ?2 ORDER BY lease LIMIT 10000", id)
+        .statement(
+          `SELECT * FROM attempts WHERE tenant = ?1 AND job_id = ?2 ORDER BY lease LIMIT ${MAX_TOLD_VERSION}`,
+          id,
+        )
         .all<SpendingRow>(),
     ]);
     if (job === null) return null;
