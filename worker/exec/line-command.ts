@@ -68,9 +68,9 @@ const runOn = async (place: Place, exec: ExecOptions, task: JobTask, options: Ru
       const answer = new Answer({ task, options, files: exec.files, empty: "", model: facts.model, open });
       if (await kept.work(given, answer, signal)) {
         place.succeeded();
-        return await answer.outcome();
+        return answer.outcome();
       }
-      if (answer.failure !== null) return await answer.outcome();
+      if (answer.failure !== null) return answer.outcome();
       const ended = await kept.gone;
       const message = startOf(kept.explain(ended), MAX_MESSAGE_CHARS);
       const code = failureOf(ended, "")?.code ?? "exit_0";

@@ -11,7 +11,7 @@ import { createLineCommand } from "./line-command.ts";
 type Needed = { apiUrl: string; apiKey: string; models: readonly string[]; concurrency: number };
 
 export const openCommand = (
-  { command, mode, stdin, stdout, graceMs, apis }: ExecSettings,
+  { mode, ...exec }: ExecSettings,
   { apiUrl, apiKey, models, concurrency }: Needed,
   log: (line: string) => void,
   files: JobFiles = coordinatorFiles({ apiUrl, apiKey }),
@@ -20,19 +20,7 @@ export const openCommand = (
   void removeLeftFolders().then((count) => {
     if (count > 0) log(`removed ${count === 1 ? "a folder" : `${count} folders`} of a worker that was killed`);
   });
-  const options = {
-    command,
-    stdin,
-    stdout,
-    graceMs,
-    concurrency,
-    offeredModels: models,
-    apis,
-    apiUrl,
-    files,
-    env,
-    log,
-  };
+  const options = { ...exec, concurrency, offeredModels: models, apiUrl, files, env, log };
   return wholeRuns(mode === "job" ? createJobCommand(options) : createLineCommand(options));
 };
 

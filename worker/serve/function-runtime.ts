@@ -234,15 +234,14 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
       throw new TypeError(
         `emit takes text or a chunk, which is an object, not a ${Array.isArray(part) ? "list" : typeof part}`,
       );
-    // Who passes on what stood behind `data:` passes on a space, too.
-    const chunk = typeof part === "string" ? part.trim() : part;
     if (typeof part === "string" && (job.api === null || !isChunk(job.api, part.trim()))) {
       if (!answer.isTextual) throw new TypeError(`emit takes a chunk, which is an object, in an answer of ${job.api}`);
       if (life.lastEvent !== "") throw new TypeError(MIXED);
       return answer.take({ key: "text", text: part.toWellFormed() });
     }
     if (answer.hasText) throw new TypeError(MIXED);
-    life.lastEvent = eventOf(job.api, chunk);
+    // Who passes on what stood behind `data:` passes on a space, too.
+    life.lastEvent = eventOf(job.api, typeof part === "string" ? part.trim() : part);
     if ((life.told?.size() ?? 0) > MAX_LARGE_RESULT_BYTES) life.told = null;
     life.told?.take(dataOf(life.lastEvent));
     await options.emit([life.lastEvent]);
