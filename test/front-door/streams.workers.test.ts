@@ -15,12 +15,17 @@ import {
   usageChunk,
 } from "../support/workerd/fake-worker.ts";
 
+/** A stream whose worker has its job, and has said nothing. */
+const begun = async () => {
+  const world = await newWorld();
+  const worker = await fakeWorker(world);
+  const answering = post(world.key, CHAT, streaming());
+  return { world, worker, answering, job: await worker.nextJob() };
+};
+
 describe("a streamed answer", () => {
   it("is the runtime's own events, byte for byte, without the usage that nobody asked for", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const answering = post(world.key, CHAT, streaming());
-    const job = await worker.nextJob();
+    const { world, worker, answering, job } = await begun();
     expect(job).toMatchObject({ stream: true, input: { stream_options: { include_usage: true } } });
     worker.start(job);
     worker.speak(job, chunk("Hel"));
@@ -91,10 +96,7 @@ describe("a streamed answer", () => {
   });
 
   it("never looks whole when it was cut", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const answering = post(world.key, CHAT, streaming());
-    const job = await worker.nextJob();
+    const { worker, answering, job } = await begun();
     worker.speak(job, chunk("Hel"));
     worker.end(job);
     const text = await (await answering).whole;
@@ -122,10 +124,7 @@ describe("a streamed answer", () => {
   });
 
   it("begins although its worker has sent events of very many jobs that it does not have", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const answering = post(world.key, CHAT, streaming());
-    const job = await worker.nextJob();
+    const { worker, answering, job } = await begun();
     worker.speak({ id: "none", lease: 1 }, chunk("no"));
     await settled();
     for (let lease = 2; lease < 5_000; lease += 1) worker.say({ id: "none", lease }, chunk("no"));
@@ -136,10 +135,7 @@ describe("a streamed answer", () => {
   });
 
   it("is made of the result where its worker sent no events", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const answering = post(world.key, CHAT, streaming());
-    const job = await worker.nextJob();
+    const { worker, answering, job } = await begun();
     worker.complete(job, chatAnswer("whole"));
     const text = await (await answering).whole;
     expect(text).toContain('"content":"whole"');
@@ -149,10 +145,7 @@ describe("a streamed answer", () => {
   it.each([null, "whole"])(
     "is lost where its worker sent no events and the result %j, which is no answer",
     async (result) => {
-      const world = await newWorld();
-      const worker = await fakeWorker(world);
-      const answering = post(world.key, CHAT, streaming());
-      const job = await worker.nextJob();
+      const { worker, answering, job } = await begun();
       worker.end(job);
       await settled();
       worker.complete(job, result);
@@ -162,10 +155,7 @@ describe("a streamed answer", () => {
   );
 
   it("is made of the result at once where its worker has ended it without a word", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const answering = post(world.key, CHAT, streaming());
-    const job = await worker.nextJob();
+    const { worker, answering, job } = await begun();
     worker.end(job);
     await settled();
     worker.complete(job, chatAnswer("whole"));
@@ -235,10 +225,7 @@ describe("a streamed answer", () => {
   });
 
   it("is not cut by a burst that its reader had no time to read", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const answering = post(world.key, CHAT, streaming());
-    const job = await worker.nextJob();
+    const { worker, answering, job } = await begun();
     worker.speak(job, chunk("Hel"));
     const answer = await answering;
     const part = `${job.id} ${job.lease}\n${chunk("y".repeat(900_000))}`;
@@ -251,10 +238,7 @@ describe("a streamed answer", () => {
   });
 
   it("ends with stream_lost when the data line is away for 5 s after its first word", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    const answering = post(world.key, CHAT, streaming());
-    const job = await worker.nextJob();
+    const { world, worker, answering, job } = await begun();
     worker.speak(job, chunk("Hel"));
     const answer = await answering;
     await answer.until((text) => text.includes("Hel"));
