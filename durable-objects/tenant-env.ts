@@ -9,7 +9,7 @@ import type { OtlpSettings } from "./history/span-exporter.ts";
 import type { Jurisdiction, RelayLayout } from "./object-name.ts";
 import type { Relay } from "./relay/relay.ts";
 import type { Store } from "./store/open.ts";
-import { DEFAULT_BOUNDS, type StorageBounds } from "./turn/storage-memory.ts";
+import { DEFAULT_BOUNDS, type StorageBounds } from "./turn/memory/storage-memory.ts";
 
 export interface TenantEnv extends LogSettings, OtlpSettings, Databases<D1Database>, RelayLayout {
   readonly RELAY: DurableObjectNamespace<Relay>;

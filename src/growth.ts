@@ -8,7 +8,7 @@ import { MAX_JSON_DEPTH, MAX_JSON_LISTS, MAX_JSON_VALUES, MAX_JSON_WORDS } from 
 import { EDGE_PLACES } from "../domain/fleet/worker.ts";
 import type { GrowthRow } from "../domain/words/growth.ts";
 import { BODY_SLOTS } from "../durable-objects/object-name.ts";
-import { MAX_DOOR_BODY_BYTES } from "./front-door/body.ts";
+import { MAX_DOOR_BODY_BYTES } from "./front-door/request/body.ts";
 import { PARTS_AN_ANSWER } from "./history/archive/read.ts";
 import { CHARS_A_PART } from "./history/archive/write.ts";
 import type { Lane } from "./home.ts";
@@ -103,7 +103,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "a front-door body",
-    holds: ["src/front-door/body.ts#chunks"],
+    holds: ["src/front-door/request/body.ts#chunks"],
     grownBy: "request",
     countedBy: "src/http/body.ts",
     bound: MAX_DOOR_BODY_BYTES,
@@ -127,7 +127,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "values of a JSON body",
-    holds: ["src/http/body.ts#parseJsonBody", "src/front-door/json-outline.ts#tally"],
+    holds: ["src/http/body.ts#parseJsonBody", "src/front-door/request/json-outline.ts#tally"],
     grownBy: "request",
     countedBy: "contract/words/json-bounds.ts",
     bound: MAX_JSON_VALUES,
@@ -139,7 +139,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "lists and objects of a JSON body",
-    holds: ["src/http/body.ts#parseJsonBody", "src/front-door/json-outline.ts#tally"],
+    holds: ["src/http/body.ts#parseJsonBody", "src/front-door/request/json-outline.ts#tally"],
     grownBy: "request",
     countedBy: "contract/words/json-bounds.ts",
     bound: MAX_JSON_LISTS,
@@ -151,7 +151,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "different names and short texts of a JSON body, which the process keeps until it collects its garbage",
-    holds: ["src/http/body.ts#parseJsonBody", "src/front-door/json-outline.ts#tally"],
+    holds: ["src/http/body.ts#parseJsonBody", "src/front-door/request/json-outline.ts#tally"],
     grownBy: "request",
     countedBy: "contract/words/json-bounds.ts",
     bound: MAX_JSON_WORDS,

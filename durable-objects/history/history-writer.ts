@@ -7,7 +7,7 @@ import type { Store } from "../store/open.ts";
 import type { OutboxRow } from "../store/outbox.ts";
 import { RECENT_CHARS } from "../store/recent-rows.ts";
 import { nextWakeAt } from "../sweep/sweep.ts";
-import { storedCounters } from "../turn/counters.ts";
+import { storedCounters } from "../turn/memory/counters.ts";
 import type { Wake } from "../turn/wake.ts";
 import { Drain } from "./drain.ts";
 import { Pace } from "./pace.ts";

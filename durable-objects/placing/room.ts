@@ -9,7 +9,7 @@ import { BYTES_A_GB } from "../../domain/tenant/storage-use.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { allPass, err, ok, type Result } from "../../domain/words/result.ts";
 import { refuseOverWaiting } from "../steps/key-limits.ts";
-import type { StorageMemory } from "../turn/storage-memory.ts";
+import type { StorageMemory } from "../turn/memory/storage-memory.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routePolicy } from "./route-policy.ts";
 

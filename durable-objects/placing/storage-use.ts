@@ -13,8 +13,8 @@ import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
-import { storedCounters } from "../turn/counters.ts";
 import { statusCounts } from "../turn/counting.ts";
+import { storedCounters } from "../turn/memory/counters.ts";
 import type { Turn } from "../turn/turn.ts";
 import { maxBytesOf, sizesOf, storedBytes } from "./room.ts";
 

@@ -6,7 +6,7 @@ import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import { bodyName, type Jurisdiction, objectNamed, type RelayLayout, relayName } from "../object-name.ts";
 import type { EdgeState } from "../operations/fleet/edge-workers.ts";
 import type { Effects } from "../turn/effects.ts";
-import type { Memory } from "../turn/memory.ts";
+import type { Memory } from "../turn/memory/memory.ts";
 import type { Relay } from "./relay.ts";
 import type { RunnerCalls } from "./runner-calls.ts";
 

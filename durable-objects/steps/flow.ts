@@ -6,7 +6,7 @@ import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
 import { type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
 import { shapeKeeper } from "../../domain/words/kept-shape.ts";
-import { weightOf } from "../turn/flow-turns.ts";
+import { weightOf } from "../turn/memory/flow-turns.ts";
 import type { Turn } from "../turn/turn.ts";
 import { inputTokensFor } from "../turn/uncounted.ts";
 import { outputBoundOf } from "./demand.ts";

@@ -6,7 +6,7 @@
 import { openingNow } from "../../domain/fleet/hours.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { heardAgain } from "../../domain/job/lease.ts";
-import { spentThisMonth } from "../turn/memory.ts";
+import { spentThisMonth } from "../turn/memory/memory.ts";
 import type { Turn } from "../turn/turn.ts";
 import { lookForSilence } from "./silence.ts";
 

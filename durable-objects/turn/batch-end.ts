@@ -9,7 +9,7 @@ import type { Job } from "../../domain/job/job.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { Store } from "../store/open.ts";
 import type { Effects } from "./effects.ts";
-import type { Memory } from "./memory.ts";
+import type { Memory } from "./memory/memory.ts";
 
 const OK = 200;
 export const BATCH_EXPIRED = "batch_expired";

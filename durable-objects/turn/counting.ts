@@ -5,8 +5,8 @@ import type { Job } from "../../domain/job/job.ts";
 import { enqueuedAt } from "../../domain/job/queue-place.ts";
 import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
 import type { OpenStatus } from "../store/jobs/open-counts.ts";
-import type { EndedAttempt } from "./counters.ts";
-import type { Memory } from "./memory.ts";
+import type { EndedAttempt } from "./memory/counters.ts";
+import type { Memory } from "./memory/memory.ts";
 
 export const countChange = (memory: Memory, before: Job | null, after: Job, nowAt: number): void => {
   if (before?.status !== after.status) countStatus(memory, before, after, nowAt);

@@ -6,7 +6,7 @@ import { EDGE_BEAT_MS, isEdgeInstance } from "../../domain/fleet/worker.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { isSpeech } from "../../domain/words/api.ts";
 import { earliest } from "../../domain/words/earliest.ts";
-import type { Memory } from "./memory.ts";
+import type { Memory } from "./memory/memory.ts";
 
 /** A final job stays this long after its last change, so that repeated reports and quick reads need no history. */
 export const FINAL_GRACE_MS = 10_000;

@@ -2,16 +2,16 @@
 
 import { MAX_VALUES } from "../../domain/insight/latency.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
-import { MAX_CONVERSATIONS } from "./affinity.ts";
-import { MAX_TALLIES } from "./counters.ts";
-import { MAX_LATE_COSTS } from "./late-costs.ts";
+import { MAX_CONVERSATIONS } from "./memory/affinity.ts";
+import { MAX_TALLIES } from "./memory/counters.ts";
+import { MAX_LATE_COSTS } from "./memory/late-costs.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
   {
     what: "conversations whose last worker is known",
     holds: ["memory.affinity"],
     grownBy: "key",
-    countedBy: "durable-objects/turn/affinity.ts",
+    countedBy: "durable-objects/turn/memory/affinity.ts",
     bound: MAX_CONVERSATIONS,
     unit: "entries",
     of: "tenant",
@@ -21,9 +21,9 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "costs of jobs that have left, told since",
-    holds: ["memory.outbox.lateCosts", "durable-objects/turn/late-costs.ts#told"],
+    holds: ["memory.outbox.lateCosts", "durable-objects/turn/memory/late-costs.ts#told"],
     grownBy: "worker",
-    countedBy: "durable-objects/turn/late-costs.ts",
+    countedBy: "durable-objects/turn/memory/late-costs.ts",
     bound: MAX_LATE_COSTS,
     unit: "entries",
     of: "tenant",
@@ -33,9 +33,9 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "pairs of provider and model with counts of their own",
-    holds: ["memory.counters", "durable-objects/turn/counters.ts#byName"],
+    holds: ["memory.counters", "durable-objects/turn/memory/counters.ts#byName"],
     grownBy: "key",
-    countedBy: "durable-objects/turn/counters.ts",
+    countedBy: "durable-objects/turn/memory/counters.ts",
     bound: MAX_TALLIES,
     unit: "entries",
     of: "tenant",
@@ -45,7 +45,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "models, providers, workers and tags with latencies of their own in a slot",
-    holds: ["table latency", "durable-objects/turn/filling-slots.ts#filling"],
+    holds: ["table latency", "durable-objects/turn/memory/filling-slots.ts#filling"],
     grownBy: "key",
     countedBy: "domain/insight/latency.ts",
     bound: MAX_VALUES,

@@ -2,7 +2,7 @@
 
 import { isWanted } from "../../domain/webhook.ts";
 import type { Store } from "../store/open.ts";
-import type { Memory } from "./memory.ts";
+import type { Memory } from "./memory/memory.ts";
 
 /** What it reads and writes of a turn. */
 interface IdleTurn {

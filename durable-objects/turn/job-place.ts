@@ -4,11 +4,11 @@ import type { Worker } from "../../domain/fleet/worker.ts";
 import { isLeased, type Job } from "../../domain/job/job.ts";
 import { isWanted } from "../../domain/webhook.ts";
 import type { Store } from "../store/open.ts";
-import { countLeasedLine } from "./batch-memory.ts";
 import type { Effects } from "./effects.ts";
-import { noteFlows } from "./flow-turns.ts";
 import { forgetIdle, noteIdle } from "./idleness.ts";
-import type { Memory } from "./memory.ts";
+import { countLeasedLine } from "./memory/batch-memory.ts";
+import { noteFlows } from "./memory/flow-turns.ts";
+import type { Memory } from "./memory/memory.ts";
 
 /** Another job is the first of its group. */
 const NEXT_LOOK_MS = 1_000;

@@ -5,7 +5,7 @@ import { userOf, waitingOf } from "../../domain/access/key-limits.ts";
 import type { Job } from "../../domain/job/job.ts";
 import type { Store } from "../store/open.ts";
 import { isOpen } from "./counting.ts";
-import type { Memory } from "./memory.ts";
+import type { Memory } from "./memory/memory.ts";
 
 interface Counted {
   readonly memory: Pick<Memory, "openByKey">;

@@ -12,7 +12,7 @@ import {
   storedEventOf,
 } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
-import type { Memory } from "./memory.ts";
+import type { Memory } from "./memory/memory.ts";
 
 /**
  * A row is closed when it and its long values have about this length, or the records in it; well below the platform's

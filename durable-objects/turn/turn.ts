@@ -24,7 +24,7 @@ import { noEffects } from "./effects.ts";
 import { reindex } from "./job-place.ts";
 import { countByKey } from "./key-counts.ts";
 import { LazySet } from "./lazy-set.ts";
-import type { Memory } from "./memory.ts";
+import type { Memory } from "./memory/memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 import { noteEndOfResponse } from "./response-end.ts";
 import { noteUnreported } from "./uncounted.ts";

@@ -17,10 +17,10 @@ import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
-import { followJob } from "./follow-job.ts";
-import { STREAM_HEADERS } from "./headers.ts";
-import { type ChunkPlace, chunksOf, firstChunks, isStreaming, statesOf } from "./second-reader.ts";
-import { writtenBody } from "./written-body.ts";
+import { followJob } from "./answer/follow-job.ts";
+import { STREAM_HEADERS } from "./answer/headers.ts";
+import { type ChunkPlace, chunksOf, firstChunks, isStreaming, statesOf } from "./answer/second-reader.ts";
+import { writtenBody } from "./answer/written-body.ts";
 
 const EVENT_ID = /^(\d{1,15})\.(\d{1,15})$/;
 

@@ -34,7 +34,7 @@ import { Refused, unwrap } from "../http/refused.ts";
 import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
-import { movedResults } from "./moved-results.ts";
+import { movedResults } from "./answer/moved-results.ts";
 
 const BASE = { tag: "Front door", errorSchema: anthropicError } as const;
 const ONE = { ...BASE, params: batchIdParam, takesAnyQuery: true } as const;

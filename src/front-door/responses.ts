@@ -21,12 +21,12 @@ import type { TokenFacts } from "../http/key-format.ts";
 import { Refused } from "../http/refused.ts";
 import { ask } from "../tenant/ask.ts";
 import { asks } from "../tenant/asks.ts";
-import { readInputItems } from "./chain.ts";
-import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
-import { namingAnswer } from "./named-answer.ts";
-import type { AskedRequest } from "./request.ts";
-import { responseEvents } from "./response-stream.ts";
-import { openStoredAnswer } from "./stored-answer.ts";
+import { answerHeadersOf, STREAM_HEADERS } from "./answer/headers.ts";
+import { namingAnswer } from "./answer/named-answer.ts";
+import { responseEvents } from "./answer/response-stream.ts";
+import { openStoredAnswer } from "./answer/stored-answer.ts";
+import { readInputItems } from "./request/chain.ts";
+import type { AskedRequest } from "./request/request.ts";
 
 const BASE = { tag: "Responses", errorSchema: openAiError } as const;
 /** OpenAI's operations that are not offered: 404, as any other path, although a stored response's address fits them. */

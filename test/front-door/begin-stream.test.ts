@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { JobStatus } from "../../domain/words/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
-import { type BeginTools, beginStream } from "../../src/front-door/begin-stream.ts";
+import { type BeginTools, beginStream } from "../../src/front-door/answer/begin-stream.ts";
 
 const job = (status: JobStatus, lease = 1): Followed => ({
   id: "j",

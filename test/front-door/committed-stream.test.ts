@@ -1,7 +1,7 @@
 // A stream whose status was sent before its first event, as Node answers it.
 
 import { expect, it } from "vitest";
-import { committed } from "../../src/front-door/stream.ts";
+import { committed } from "../../src/front-door/answer/stream.ts";
 
 type Given = Parameters<typeof committed>;
 

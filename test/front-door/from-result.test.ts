@@ -7,7 +7,7 @@ import OpenAI from "openai";
 import { expect, test } from "vitest";
 import type { Api } from "../../domain/words/api.ts";
 import type { Json } from "../../domain/words/json.ts";
-import { eventsOfResult } from "../../src/front-door/from-result.ts";
+import { eventsOfResult } from "../../src/front-door/answer/from-result.ts";
 
 const asked = { model: "m1", messages: [{ role: "user" as const, content: "hello" }] };
 

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES, MAX_JSON_WORDS } from "../../contract/words/json-bounds.ts";
-import { JsonOutline, MAX_LARGE_BODY_TEXTS } from "../../src/front-door/json-outline.ts";
+import { JsonOutline, MAX_LARGE_BODY_TEXTS } from "../../src/front-door/request/json-outline.ts";
 
 const outlineOf = (body: string | Uint8Array, chunkBytes: number, wanted: readonly string[] = ["model"]) => {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;

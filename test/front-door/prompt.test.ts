@@ -1,8 +1,8 @@
 // What people see of a request: the prompt, and the metadata that it says about itself.
 
 import { describe, expect, it } from "vitest";
-import { metadataOf } from "../../src/front-door/metadata.ts";
-import { type Body, promptOf } from "../../src/front-door/prompt.ts";
+import { metadataOf } from "../../src/front-door/request/metadata.ts";
+import { type Body, promptOf } from "../../src/front-door/request/prompt.ts";
 
 const REMINDER = "<system-reminder>\nToday is Sunday.\n</system-reminder>";
 const text = (said: string) => ({ type: "text", text: said });

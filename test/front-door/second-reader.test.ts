@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { ok } from "../../domain/words/result.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
-import { statesOf } from "../../src/front-door/second-reader.ts";
-import { writtenBody } from "../../src/front-door/written-body.ts";
+import { statesOf } from "../../src/front-door/answer/second-reader.ts";
+import { writtenBody } from "../../src/front-door/answer/written-body.ts";
 import type { AppContext } from "../../src/http/auth.ts";
 import type { TokenFacts } from "../../src/http/key-format.ts";
 

@@ -108,7 +108,9 @@ it("the page shows types, limits, defaults, headers, a job's input and the messa
 });
 
 it("a request at the front door has all headers that are read of it", () => {
-  const sources = ["front-door/request.ts", "http/header-value.ts"].map((file) => readFileSync(`src/${file}`, "utf8"));
+  const sources = ["front-door/request/request.ts", "http/header-value.ts"].map((file) =>
+    readFileSync(`src/${file}`, "utf8"),
+  );
   const read = new Set(sources.join("").match(/(?<="x-signalbox)-[a-z]+/g));
   expect(read.size).toBeGreaterThan(8);
   const says = (document.paths["/v1/chat/completions"]?.post?.description ?? "").toLowerCase();

@@ -33,7 +33,7 @@ const FIELD = /^ {2}(?:readonly )?(\w+): (.*);/gm;
 /** The maps and sets of a tenant's memory, those of its parts included. */
 const placesOfMemory = async (): Promise<string[]> => {
   const interfaces = new Map<string, string>();
-  for await (const file of glob("durable-objects/turn/*memory.ts", { cwd: ROOT }))
+  for await (const file of glob("durable-objects/turn/memory/*memory.ts", { cwd: ROOT }))
     for (const [, name = "", fields = ""] of readFileSync(path.join(ROOT, file), "utf8").matchAll(INTERFACE))
       interfaces.set(name, fields);
   const placesOf = (name: string, place: string): string[] =>
@@ -46,7 +46,7 @@ const placesOfMemory = async (): Promise<string[]> => {
 /** Nobody outside can make these grow. */
 const FIXED = new Set([
   // The members of a body that were looked for.
-  "src/front-door/json-outline.ts#members",
+  "src/front-door/request/json-outline.ts#members",
   // The routes, and the signing secrets.
   ...["src/http/path-router.ts#handlers", "src/http/key-format.ts#macKeys"],
 ]);

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { err } from "../../domain/words/result.ts";
 import { endpoints } from "../../src/app.ts";
-import { MAX_DOOR_BODY_BYTES } from "../../src/front-door/body.ts";
+import { MAX_DOOR_BODY_BYTES } from "../../src/front-door/request/body.ts";
 import type { Lane } from "../../src/home.ts";
 import { laneOf } from "../../src/http/lanes.ts";
 import { BOUNDS, type Holder, Shares } from "../../src/http/shares.ts";

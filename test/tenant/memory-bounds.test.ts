@@ -11,8 +11,8 @@ import {
 } from "../../durable-objects/sockets/messages-under-way.ts";
 import type { TenantSocket } from "../../durable-objects/sockets/tenant-socket.ts";
 import { Recent } from "../../durable-objects/store/recent.ts";
-import { Affinity, MAX_CONVERSATIONS } from "../../durable-objects/turn/affinity.ts";
-import { LateCosts, MAX_LATE_COSTS } from "../../durable-objects/turn/late-costs.ts";
+import { Affinity, MAX_CONVERSATIONS } from "../../durable-objects/turn/memory/affinity.ts";
+import { LateCosts, MAX_LATE_COSTS } from "../../durable-objects/turn/memory/late-costs.ts";
 import { pendingJob } from "../domain/job/sample-jobs.ts";
 
 describe("the workers of conversations", () => {

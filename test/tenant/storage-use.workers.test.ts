@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { nextStorageNoteAt, noteStorage, storageState } from "../../durable-objects/placing/storage-use.ts";
-import type { StorageBounds } from "../../durable-objects/turn/storage-memory.ts";
+import type { StorageBounds } from "../../durable-objects/turn/memory/storage-memory.ts";
 import type { Turn } from "../../durable-objects/turn/turn.ts";
 import { bareTurns } from "../support/workerd/bare-turns.ts";
 import { alarm, type Body, newWorld, ROOT_KEY, request, type World } from "../support/workerd/client.ts";

@@ -6,8 +6,8 @@ import { keysEndAt, type Person } from "../../../domain/access/person.ts";
 import { keyEnded, onlyReads } from "../../../domain/job/job-error.ts";
 import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { isUsable } from "../../turn/memory/usable-key.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { isUsable } from "../../turn/usable-key.ts";
 import { lockOut, wakeClaims } from "../fleet/presence.ts";
 import { endAsksOf } from "../halts/abandon.ts";
 

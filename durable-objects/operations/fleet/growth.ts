@@ -58,7 +58,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "model tasks that are not over",
     holds: [
       ...["memory.modelTasks", "table model_tasks"],
-      ...["byId", "idsOf", "handed"].map((name) => `durable-objects/turn/live-tasks.ts#${name}`),
+      ...["byId", "idsOf", "handed"].map((name) => `durable-objects/turn/memory/live-tasks.ts#${name}`),
     ],
     grownBy: "key",
     countedBy: "durable-objects/operations/fleet/model-tasks.ts",

@@ -21,7 +21,7 @@ import { ok, type Result } from "../../../domain/words/result.ts";
 import { storageShares } from "../../placing/storage-use.ts";
 import { oldestJobOf } from "../../steps/group-jobs.ts";
 import type { ProviderTally } from "../../store/settings.ts";
-import { Histogram } from "../../turn/counters.ts";
+import { Histogram } from "../../turn/memory/counters.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { viewOf } from "../fleet/workers.ts";
 

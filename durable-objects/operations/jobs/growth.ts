@@ -4,7 +4,7 @@ import { MAX_INDEBTED } from "../../../domain/job/fair-order.ts";
 import { MAX_FLOWS } from "../../../domain/job/flows.ts";
 import type { GrowthRow } from "../../../domain/words/growth.ts";
 import { MAX_GROUPS } from "../../placing/room.ts";
-import { MAX_STORED_BYTES } from "../../turn/storage-memory.ts";
+import { MAX_STORED_BYTES } from "../../turn/memory/storage-memory.ts";
 
 const GROUPS_TEST = "test/tenant/jobs/requirement-groups.workers.test.ts";
 

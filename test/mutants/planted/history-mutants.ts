@@ -96,7 +96,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "outbox numbers start again when it is empty",
-    "durable-objects/turn/memory.ts",
+    "durable-objects/turn/memory/memory.ts",
     "Math.max(store.outbox.lastSeq(), drainedSeq) + 1",
     "store.outbox.lastSeq() + 1",
   ),

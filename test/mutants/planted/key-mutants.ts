@@ -55,7 +55,7 @@ export const KEY_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "an object that wakes has forgotten whose key was revoked",
-    "durable-objects/turn/memory.ts",
+    "durable-objects/turn/memory/memory.ts",
     "{ isLockedOut: true }",
     "{ isLockedOut: false }",
   ),

@@ -126,7 +126,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "deployed, an answer that breaks off may end in half an event",
-    "src/front-door/last-words.ts",
+    "src/front-door/answer/last-words.ts",
     "pass(events.take(chunk), controller)",
     "pass(chunk, controller)",
     ["test/front-door/ended-streams.workers.test.ts"],

@@ -139,7 +139,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "an object that wakes does not know what its flows were served",
-    "durable-objects/turn/memory.ts",
+    "durable-objects/turn/memory/memory.ts",
     "for (const job of held) flows.serve(job, job.share, nowAt);",
     "void held;",
   ),

@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import { expect, it } from "vitest";
 import type { Env } from "../../../src/env.ts";
-import { readDoorBody } from "../../../src/front-door/body.ts";
+import { readDoorBody } from "../../../src/front-door/request/body.ts";
 import type { Variables } from "../../../src/http/auth.ts";
 import { readJson } from "../../../src/http/body.ts";
 

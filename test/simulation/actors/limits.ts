@@ -2,7 +2,7 @@
 
 import { toPresence } from "../../../contract/fleet/worker.ts";
 import { MAX_FRAME_BYTES } from "../../../contract/socket.ts";
-import { MAX_STORED_BYTES } from "../../../durable-objects/turn/storage-memory.ts";
+import { MAX_STORED_BYTES } from "../../../durable-objects/turn/memory/storage-memory.ts";
 import { newJob } from "../../support/new-job.ts";
 import type { StepKind } from "../plan.ts";
 import { type Action, LONG_TEXT, type World } from "../world.ts";

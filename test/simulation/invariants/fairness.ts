@@ -2,7 +2,7 @@
 
 import { LONGEST_UNSERVED_MS, type WaitingFlow } from "../../../domain/job/fair-order.ts";
 import { isLeased } from "../../../domain/job/job.ts";
-import type { Memory } from "../../../durable-objects/turn/memory.ts";
+import type { Memory } from "../../../durable-objects/turn/memory/memory.ts";
 import type { World } from "../world.ts";
 import { givenOut } from "./promises.ts";
 import type { Snapshot } from "./snapshot.ts";

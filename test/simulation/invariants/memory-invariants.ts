@@ -6,7 +6,7 @@ import { firstRefusal } from "../../../domain/routing/filters.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import { routeRequest } from "../../../durable-objects/placing/route-policy.ts";
 import type { Store } from "../../../durable-objects/store/open.ts";
-import type { Memory } from "../../../durable-objects/turn/memory.ts";
+import type { Memory } from "../../../durable-objects/turn/memory/memory.ts";
 import { FAILED_SWEEP_RETRY_MS } from "../platform/shell.ts";
 import type { World } from "../world.ts";
 import { flowsEqual } from "./fairness.ts";

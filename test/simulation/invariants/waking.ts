@@ -2,8 +2,8 @@
 
 import { openStore, type Store } from "../../../durable-objects/store/open.ts";
 import type { Sql, SqlValue } from "../../../durable-objects/store/sql.ts";
-import { countLeasedLine } from "../../../durable-objects/turn/batch-memory.ts";
-import type { Memory } from "../../../durable-objects/turn/memory.ts";
+import { countLeasedLine } from "../../../durable-objects/turn/memory/batch-memory.ts";
+import type { Memory } from "../../../durable-objects/turn/memory/memory.ts";
 import type { Disk } from "../platform/disk.ts";
 import type { World } from "../world.ts";
 import type { Snapshot } from "./snapshot.ts";

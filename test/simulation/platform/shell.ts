@@ -8,7 +8,7 @@ import type { AnswerOf, OperationName, RequestOf } from "../../../durable-object
 import type { Credential } from "../../../durable-objects/steps/holders.ts";
 import type { Store } from "../../../durable-objects/store/open.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
-import type { Memory } from "../../../durable-objects/turn/memory.ts";
+import type { Memory } from "../../../durable-objects/turn/memory/memory.ts";
 import { FileObjects } from "../actors/batches.ts";
 import { Receiver } from "../actors/receiver.ts";
 import { Clock } from "./clock.ts";

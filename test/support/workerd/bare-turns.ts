@@ -5,10 +5,10 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SERVICE } from "../../../durable-objects/calls/turn-runner.ts";
 import { openStore, type Store } from "../../../durable-objects/store/open.ts";
-import { countersFrom } from "../../../durable-objects/turn/counters.ts";
-import { loadMemory, type Memory } from "../../../durable-objects/turn/memory.ts";
+import { countersFrom } from "../../../durable-objects/turn/memory/counters.ts";
+import { loadMemory, type Memory } from "../../../durable-objects/turn/memory/memory.ts";
+import type { StorageBounds } from "../../../durable-objects/turn/memory/storage-memory.ts";
 import { OutboxWriter } from "../../../durable-objects/turn/outbox-writer.ts";
-import type { StorageBounds } from "../../../durable-objects/turn/storage-memory.ts";
 import { Turn } from "../../../durable-objects/turn/turn.ts";
 
 export interface BareTurns {

@@ -12,7 +12,7 @@ import { report } from "../../../durable-objects/operations/fleet/presence.ts";
 import { listPresent, listWorkers } from "../../../durable-objects/operations/fleet/workers.ts";
 import { createOne, dispatch } from "../../../durable-objects/operations/jobs/jobs.ts";
 import { assignWaiting } from "../../../durable-objects/placing/assign-waiting.ts";
-import type { Memory } from "../../../durable-objects/turn/memory.ts";
+import type { Memory } from "../../../durable-objects/turn/memory/memory.ts";
 import { OutboxWriter } from "../../../durable-objects/turn/outbox-writer.ts";
 import type { Turn } from "../../../durable-objects/turn/turn.ts";
 import { newJob } from "../../support/new-job.ts";

@@ -1,7 +1,13 @@
 // The counts behind the metrics and the dashboard's activity.
 
 import { describe, expect, test } from "vitest";
-import { Activity, countersFrom, Histogram, storedCounters, Tallies } from "../../../durable-objects/turn/counters.ts";
+import {
+  Activity,
+  countersFrom,
+  Histogram,
+  storedCounters,
+  Tallies,
+} from "../../../durable-objects/turn/memory/counters.ts";
 
 const MINUTE_MS = 60_000;
 
