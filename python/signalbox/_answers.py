@@ -185,7 +185,7 @@ def last_user_text(body: Any) -> str:
     if isinstance(turns, list):
         said = [one for one in turns if isinstance(one, str) or (isinstance(one, Mapping) and one.get("role") == "user")]
         turns = said[-1] if said else ""
-    content = turns if isinstance(turns, str) else turns.get("content")
+    content = turns.get("content") if isinstance(turns, Mapping) else turns
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

@@ -118,6 +118,11 @@ describe.each([
   });
 });
 
+test.skipIf(lacksPython)("a Python function gets a request whose input is no text and no list", async () => {
+  const asked = openai().responses.create({ model: "python", input: 7 as never });
+  expect(await asked).toMatchObject({ status: "completed" });
+});
+
 describe.skipIf(lacksPython)("a Python function that writes an API's own form", () => {
   const model = "own form";
 
