@@ -38,26 +38,34 @@ class TextAnswer:
 
 
 class _Chat(TextAnswer):
+    prefix, chunks, wholes = "chatcmpl-", "chat.completion.chunk", "chat.completion"
+
     def __init__(self, model: str) -> None:
-        super().__init__("chatcmpl-", model)
+        super().__init__(self.prefix, model)
 
     def start(self) -> list[Event]:
-        return [self._chunk({"delta": {"role": "assistant", "content": ""}, "finish_reason": None})]
+        return [self._chunk({"delta": {"role": "assistant", "content": ""}}, None)]
 
     def piece(self, text: str) -> Event:
-        return self._chunk({"delta": {"content": text}, "finish_reason": None})
+        return self._chunk({"delta": {"content": text}}, None)
 
     def end(self, text: str, counted: Usage | None) -> list[Event]:
-        usage = [self._head("chat.completion.chunk", [], counted)] if counted else []
-        return [self._chunk({"delta": {}, "finish_reason": "stop"}), *usage, DONE]
+        usage = [self._head(self.chunks, [], counted)] if counted else []
+        return [self._chunk(self._nothing(), "stop"), *usage, DONE]
 
     def whole(self, text: str, counted: Usage | None) -> dict[str, Any]:
-        message = {"role": "assistant", "content": text}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-        return self._head("chat.completion", [choice], counted)
+        choice = {"index": 0, **self._said(text), "logprobs": None, "finish_reason": "stop"}
+        return self._head(self.wholes, [choice], counted)
 
-    def _chunk(self, said: Mapping[str, Any]) -> dict[str, Any]:
-        return self._head("chat.completion.chunk", [{"index": 0, "logprobs": None, **said}], None)
+    def _nothing(self) -> dict[str, Any]:
+        return {"delta": {}}
+
+    def _said(self, text: str) -> dict[str, Any]:
+        return {"message": {"role": "assistant", "content": text}}
+
+    def _chunk(self, said: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
+        choice = {"index": 0, "logprobs": None, **said, "finish_reason": reason}
+        return self._head(self.chunks, [choice], None)
 
     def _head(self, kind: str, choices: list[Any], counted: Usage | None) -> dict[str, Any]:
         told = {"id": self.id, "object": kind, "created": self.created, "model": self.model, "choices": choices}
@@ -66,6 +74,22 @@ class _Chat(TextAnswer):
         given, written = counted["input_tokens"], counted["output_tokens"]
         usage = {"prompt_tokens": given, "completion_tokens": written, "total_tokens": given + written}
         return {**told, "usage": usage}
+
+
+class _Completion(_Chat):
+    prefix, chunks, wholes = "cmpl-", "text_completion", "text_completion"
+
+    def start(self) -> list[Event]:
+        return []
+
+    def piece(self, text: str) -> Event:
+        return self._chunk(self._said(text), None)
+
+    def _nothing(self) -> dict[str, Any]:
+        return self._said("")
+
+    def _said(self, text: str) -> dict[str, Any]:
+        return {"text": text}
 
 
 class _Message(TextAnswer):
@@ -156,7 +180,7 @@ def _tokens(counted: Usage | None) -> dict[str, int]:
     return {name: counts.get(name, 0) for name in ("input_tokens", "output_tokens")}
 
 
-_FORMS = {"chat/completions": _Chat, "messages": _Message, "responses": _Response}
+_FORMS = {"chat/completions": _Chat, "completions": _Completion, "messages": _Message, "responses": _Response}
 
 
 def text_answer_of(job: Mapping[str, Any]) -> TextAnswer | None:

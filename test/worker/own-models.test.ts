@@ -14,12 +14,12 @@ import { send } from "../support/requests.ts";
 import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 
-const APIS = ["chat/completions", "messages", "responses"] as const;
+const APIS = ["chat/completions", "completions", "messages", "responses"] as const;
 
 const PYTHON_WORKER = `
 from signalbox import run, worker
 
-@worker(provider="py", models=["python"], instance="py-1", apis=["chat/completions", "messages", "responses"])
+@worker(provider="py", models=["python"], instance="py-1", apis=${JSON.stringify(APIS)})
 def upper(job, ctx):
     ctx.usage(3, 2)
     for word in job["prompt"].upper().split(" "):
@@ -98,6 +98,17 @@ describe.each([
     const told = await stream.finalChatCompletion();
     expect(told.choices[0]?.message.content).toBe("HELLO TO ALL");
     expect(told.usage?.total_tokens).toBe(counted ? 5 : undefined);
+  });
+
+  test.skipIf(isSkipped)("answers completions, plain and in a stream", async () => {
+    const plain = await openai().completions.create({ model, prompt: "hello to all" });
+    expect(plain).toMatchObject({ object: "text_completion", model });
+    expect(plain.choices).toMatchObject([{ text: "HELLO TO ALL", finish_reason: "stop" }]);
+    expect(plain.usage?.total_tokens).toBe(counted ? 5 : undefined);
+    let said = "";
+    for await (const { choices } of await openai().completions.create({ model, prompt: "hello to all", stream: true }))
+      said += choices[0]?.text ?? "";
+    expect(said).toBe("HELLO TO ALL");
   });
 
   test.skipIf(isSkipped)("answers messages, plain and in a stream", async () => {
