@@ -96,8 +96,11 @@ class Context:
         self._text_bytes += len(text.encode("utf-8", "replace"))
         if self._text_bytes > MAX_RESULT_BYTES:
             raise Fail("result_too_large", f"the handler wrote more than the limit of {MAX_RESULT_BYTES} bytes")
-        for event in [*before, self._form.piece(text) if self._form else {"text": text}]:
-            self._write(event)
+        if self._form:
+            for event in [*before, self._form.piece(text)]:
+                self._write(event)
+        elif self._job.get("api") is None:
+            self._write({"text": text})
 
     def _answer(self, result: Any) -> Any:
         """What the client of an API gets for the handler's result; ends what was emitted for it."""
@@ -105,8 +108,13 @@ class Context:
         if api is None:
             return result
         if isinstance(result, str) and api in ANSWERS_IN_TEXT:
-            return {"text": result} if self._job.get("stream") else result
+            is_plain = (self._job.get("input") or {}).get("response_format") in ("text", "srt", "vtt")
+            return result if is_plain and not self._job.get("stream") else {"text": result}
         is_text = isinstance(result, str) and self._form is not None and not self._has_chunks
+        if not (is_text or isinstance(result, (dict, list)) or (self._has_chunks and self._job.get("stream"))):
+            what = "text, or one as a dict" if self._form else "one as a dict"
+            hint = ', also for a client without a stream (job["stream"])' if self._has_chunks else ""
+            raise Fail("bad_output", f"There is no answer of {api}: the result must be {what}{hint}")
         if is_text and not self._texts:
             self._say(result)
         counted = self._spent.get("usage")
@@ -119,11 +127,7 @@ class Context:
             return self._form.whole(result, counted)
         if counted is None and (told := counted_in(result)):
             self._spent["usage"] = told
-        if isinstance(result, (dict, list)) or (self._has_chunks and self._job.get("stream")):
-            return result
-        what = "text, or one as a dict" if self._form else "one as a dict"
-        hint = ', also for a client without a stream (job["stream"])' if self._has_chunks else ""
-        raise Fail("bad_output", f"There is no answer of {api}: the result must be {what}{hint}")
+        return result
 
     def progress(self, share: float, message: str | None = None) -> None:
         """`share` from 0 to 1; what is no number is 0, since a job is not to be lost for it."""

@@ -1,21 +1,22 @@
 // A command, a TypeScript function and a Python function that answer with text, as models of real AI clients.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
-import OpenAI from "openai";
+import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ServedWorker, serve } from "../../worker/serve/serve.ts";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
-import { lacksPython, type Program, startProgram } from "../support/python.ts";
+import { lacksPython, type Program, PYTHON, startProgram } from "../support/python.ts";
 import { send } from "../support/requests.ts";
 import { type Tenant, tenantForTests } from "../support/shared-server.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 
 const APIS = ["chat/completions", "completions", "messages", "responses"] as const;
 
+const PYTHONPATH = path.resolve(import.meta.dirname, "../../python");
 const PYTHON_WORKER = `
 from signalbox import run, worker
 
@@ -37,12 +38,17 @@ def own(job, ctx):
     usage = {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}
     return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
 
+@worker(provider="ears", models=["python ears"], instance="py-3", apis=["audio/transcriptions"])
+def hear(job, ctx):
+    yield from ("hel", "lo")
+
 run()
 `;
 
 const folder = folderForAllTests();
 let server: Tenant;
 let command: ChildProcess;
+let hearing: ChildProcess;
 let served: ServedWorker;
 let python: Program | null = null;
 
@@ -56,14 +62,26 @@ beforeAll(async () => {
     usage({ input_tokens: 3, output_tokens: 2 });
     yield* prompt.toUpperCase().split(/(?= )/);
   });
+  const ears = [
+    "--provider",
+    "ears",
+    "--models",
+    "command ears",
+    "--instance",
+    "exec-2",
+    "--apis",
+    "audio/transcriptions",
+  ];
+  hearing = spawn(process.execPath, [SIGNALBOX, "worker", "--exec", "printf hello", ...ears], { env, stdio: "ignore" });
   if (!lacksPython) {
     const file = path.join(folder.path, "own.py");
     writeFileSync(file, PYTHON_WORKER);
-    python = startProgram(file, { ...env, PYTHONPATH: path.resolve(import.meta.dirname, "../../python") });
+    python = startProgram(file, { ...env, PYTHONPATH });
   }
   await eventually(async () => {
     const { body } = await send({ url: server.url, key: server.adminKey }, "GET", "/v1/models");
-    const models = ["command", "function", ...(lacksPython ? [] : ["python", "own form"])];
+    const pythons = lacksPython ? [] : ["python", "own form", "python ears"];
+    const models = ["command", "command ears", "function", ...pythons];
     expect(
       body.data.map(({ id }: { id: string }) => id),
       python?.output(),
@@ -73,6 +91,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   command?.kill("SIGKILL");
+  hearing?.kill("SIGKILL");
   await served?.close();
   await python?.stop();
   await server?.close();
@@ -152,4 +171,41 @@ describe.skipIf(lacksPython)("a Python function that writes an API's own form", 
     const asked = openai().chat.completions.create({ model, messages: [{ role: "user", content: "nothing" }] });
     await expect(asked).rejects.toThrow("There is no answer of chat/completions");
   });
+});
+
+describe.each([
+  { model: "command ears", isSkipped: false },
+  { model: "python ears", isSkipped: lacksPython },
+])("text of the model $model", ({ model, isSkipped }) => {
+  const asked = async () => ({ model, file: await toFile(Buffer.from("s"), "s.wav") });
+
+  test.skipIf(isSkipped)("is a transcript in the form that its client asks for", async () => {
+    const { transcriptions } = openai().audio;
+    expect(await transcriptions.create(await asked())).toEqual({ text: "hello" });
+    expect(await transcriptions.create({ ...(await asked()), response_format: "text" })).toBe("hello");
+  });
+
+  test.skipIf(isSkipped)("is a transcript's events for who asks for a stream", async () => {
+    const types: string[] = [];
+    for await (const event of await openai().audio.transcriptions.create({ ...(await asked()), stream: true }))
+      types.push(event.type);
+    expect(types).toEqual(["transcript.text.delta", "transcript.text.done"]);
+  });
+});
+
+test.skipIf(lacksPython)("a Python function's text before what is no answer does not end as a whole stream", () => {
+  const script = `
+from signalbox._context import Context, Fail
+ctx = Context({"api": "chat/completions", "stream": True, "model": "m"})
+ctx._write = print
+ctx.emit("Hel")
+try: ctx._answer(5)
+except Fail as fail: print(fail.code)
+`;
+  const { stdout, stderr } = spawnSync(PYTHON, ["-c", script], {
+    encoding: "utf8",
+    env: { ...process.env, PYTHONPATH },
+  });
+  expect(stderr).toBe("");
+  expect(stdout).toMatch(/Hel.*\nbad_output\n$/);
 });

@@ -4,6 +4,7 @@
 
 import path from "node:path";
 import { dataOf } from "../../contract/text/event-text.ts";
+import { objectOf } from "../../contract/text/json-object.ts";
 import { utf8Bytes } from "../../contract/words/field.ts";
 import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
@@ -48,7 +49,8 @@ export class Answer {
 
   /** Whether text can be the answer. */
   get isTextual(): boolean {
-    return this.#form !== null || this.#given.task.api === null;
+    const { api } = this.#given.task;
+    return this.#form !== null || api === null || takesText(api);
   }
 
   get hasText(): boolean {
@@ -113,15 +115,18 @@ export class Answer {
     const hasResult = this.#result !== undefined && (this.#result !== null || api === null || text === "");
     const result = hasResult ? this.#result : text === "" ? this.#given.empty : text;
     if (api === null) return { ok: true, result, ...this.spent };
-    const isText = typeof result === "string" && this.#form !== null;
+    const isText = typeof result === "string" && this.isTextual;
+    // Before the end of its text is told: a stream without an answer must not look whole.
+    if (!isText && (typeof result !== "object" || result === null)) return failed(this.none(), this.spent);
     const whole = isText || this.hasText ? await this.#end(api, isText ? result : text) : null;
-    if (isText) return { ok: true, result: whole, ...this.spent };
-    // A transcript may be text alone, of which there are no events.
-    if (typeof result === "string" && takesText(api))
-      return { ok: true, result: this.#given.task.job.stream ? { text: result } : result, ...this.spent };
-    return typeof result === "object" && result !== null
-      ? { ok: true, result, ...DIALECTS[api].spentOf(result), ...this.spent }
-      : failed(this.none(), this.spent);
+    if (isText) return { ok: true, result: whole ?? this.#transcript(result), ...this.spent };
+    return { ok: true, result, ...DIALECTS[api].spentOf(result), ...this.spent };
+  }
+
+  /** A text of which there are no events. */
+  #transcript(text: string): unknown {
+    const { job, input } = this.#given.task;
+    return !job.stream && AS_TEXT.includes(objectOf(input).response_format) ? text : { text };
   }
 
   /** The failure of an API's job that came to no answer. */
@@ -156,7 +161,8 @@ export class Answer {
     this.#texts.push(text);
     this.#outputChars += text.length;
     if (!this.#hasProgress) onProgress({ output_chars: this.#outputChars });
-    return emit([...before, ...piecesOf(text).map(this.#form?.piece ?? textEvent)]);
+    const piece = this.#given.task.api === null ? textEvent : this.#form?.piece;
+    return piece && emit([...before, ...piecesOf(text).map(piece)]);
   }
 
   async #keep(name: string): Promise<void> {
@@ -171,6 +177,9 @@ export class Answer {
 }
 
 const textEvent = (text: string): string => writeEvent({ text });
+
+/** Forms of a transcript that are no JSON. */
+const AS_TEXT: readonly unknown[] = ["text", "srt", "vtt"];
 
 /** Sound comes in bytes, too, and is no text. */
 const takesText = (api: Api): boolean => DIALECTS[api].answersInBytes === true && DIALECTS[api].speaks !== true;

@@ -110,12 +110,27 @@ test("nothing in place of a transcript fails the job, and text does not", async 
   expect(await run("audio/transcriptions", () => null, false)).toMatchObject({
     outcome: { ok: false, error: { code: "bad_output" } },
   });
-  expect((await answered("audio/transcriptions", () => "Hello", false)).outcome).toMatchObject({ result: "Hello" });
+  for (const handler of [
+    () => "Hello",
+    function* () {
+      yield* ["Hel", "lo"];
+    },
+  ] satisfies Handler[])
+    expect((await answered("audio/transcriptions", handler, false)).outcome).toMatchObject({
+      result: { text: "Hello" },
+    });
 });
 
 test("a transcript that is text is an answer of which a client that asked for a stream gets events", async () => {
   const { outcome } = await answered("audio/transcriptions", () => "Hello", true);
   expect(outcome).toMatchObject({ result: { text: "Hello" } });
+});
+
+test("text before what is no answer does not end as a whole stream", async () => {
+  const { outcome, events } = await run("chat/completions", (_, { emit }) => emit("Hello").then(() => 5));
+  expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output" } });
+  expect(events.join("")).toContain("Hello");
+  expect(events.join("")).not.toContain("stop");
 });
 
 test("text in place of sound fails the job", async () => {
