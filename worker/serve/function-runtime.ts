@@ -6,7 +6,7 @@ import { format } from "node:util";
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { dataOf } from "../../contract/text/event-text.ts";
-import { objectOf, parseJson } from "../../contract/text/json-object.ts";
+import { isObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import { type Assembly, isAnswerOf } from "../apis/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
@@ -98,8 +98,9 @@ const DONE = writeEvent("[DONE]");
 /** APIs whose clients find an event by its name, which is its type. */
 const NAMED: readonly (Api | null)[] = ["messages", "responses"];
 
-/** APIs each of whose events has `choices`, and of the others a `type`. */
+/** APIs each of whose events has `choices`; those of the others have a `type`. */
 const IN_CHOICES: readonly Api[] = ["chat/completions", "completions"];
+const EVENT_TYPE = /^(error|ping|message_[a-z]+|content_block_[a-z]+|[a-z_]+(\.[a-z_]+)+)$/;
 
 /** The author of a stream of chunks need not know the mark of its end. */
 const lacksEnd = ({ api }: LeasedJob, { lastEvent }: Life): boolean =>
@@ -155,8 +156,8 @@ const MIXED = "an answer is emitted as text or as chunks, not as both";
 const isChunk = (api: Api, text: string): boolean => {
   if (text === "[DONE]") return true;
   const value = text.startsWith("{") ? objectOf(parseJson(text)) : {};
-  const field = IN_CHOICES.includes(api) ? "choices" : "type";
-  return field in value || "error" in value;
+  if (isObject(value.error)) return true;
+  return IN_CHOICES.includes(api) ? "choices" in value : EVENT_TYPE.test(String(value.type));
 };
 
 type AnyGenerator = Generator<string> | AsyncGenerator<string>;

@@ -187,9 +187,10 @@ test("a text that is JSON, as an answer in a schema is, is no chunk of another A
   const given = '{"type":"cat"}';
   const { outcome } = await answered("chat/completions", (_, { emit }) => emit(given), false);
   expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content: given } }] } });
-  const choices = '{"choices":["cat"]}';
-  const other = await answered("messages", (_, { emit }) => emit(choices), false);
-  expect(other.outcome).toMatchObject({ ok: true, result: { content: [{ text: choices }] } });
+  for (const text of ['{"choices":["cat"]}', given, '{"error":"none"}']) {
+    const other = await answered("messages", (_, { emit }) => emit(text), false);
+    expect(other.outcome).toMatchObject({ ok: true, result: { content: [{ text }] } });
+  }
 });
 
 test("what an answer says of its counts are its job's, unless the handler said otherwise", async () => {
