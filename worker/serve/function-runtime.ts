@@ -262,8 +262,8 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
     },
     // A BigInt, which no report can carry, would end the worker, and an unknown count would lose the job.
     usage: (usage) => {
-      const told = COUNTS.flatMap((name) => (usage[name] == null ? [] : [[name, Number(usage[name])]]));
-      if (!life.isOver) answer.spend({ usage: Object.fromEntries(told) });
+      const told = COUNTS.flatMap((name) => (usage[name] == null ? [] : [[name, Number(usage[name]) || 0]]));
+      if (!life.isOver) answer.spend({ usage: { input_tokens: 0, output_tokens: 0, ...Object.fromEntries(told) } });
     },
     cost: (usd) => void (life.isOver || answer.spend({ cost_usd: Number(usd) })),
     file: (name, content) => noted(file(name, content), life),

@@ -208,6 +208,14 @@ test("what an answer says of its counts are its job's, unless the handler said o
   expect(own.outcome).toMatchObject({ usage: { input_tokens: 7, output_tokens: 8 } });
 });
 
+test("a count that a handler does not know is none", async () => {
+  const { outcome } = await answered("chat/completions", (_, { usage }) => {
+    usage({ output_tokens: 2, cached_input_tokens: Number.NaN } as never);
+    return "Hello";
+  });
+  expect(outcome).toMatchObject({ usage: { input_tokens: 0, output_tokens: 2, cached_input_tokens: 0 } });
+});
+
 test.each([
   ["no number", { scores: [1, Number.NaN] }, '"1" is NaN'],
   ["a map", { found: new Map([["a", 1]]) }, '"found" is a Map'],
