@@ -48,7 +48,7 @@ export const limitsFrom = (input: Input, before: KeyResource["limits"] = null) =
   const edge = input.choice("edge", ["yes", "no"]);
   const own = {
     ...given(input, Object.keys(SAYS)),
-    ...(models.length === 0 ? {} : { models: [...models] }),
+    ...(models.length === 0 ? {} : { models: models.join() === NO_LIMIT ? null : [...models] }),
     ...(edge === undefined ? {} : { edge: edge === "yes" }),
   };
   const users = given(input, OF_USERS, "user-");

@@ -35,16 +35,17 @@ it("keys limit takes a limit away with the word none, and leaves the others", as
   const key = {
     id: "key_1",
     weight: 1,
-    limits: { day_usd: 2, concurrent: 3, per_user: { concurrent: 1, day_usd: 1 } },
+    limits: { day_usd: 2, concurrent: 3, models: ["m1"], per_user: { concurrent: 1, day_usd: 1 } },
   };
   let body: unknown;
-  const argv = ["keys", "limit", "key_1", "--day-usd", "none", "--user-concurrent", "none"];
+  const argv = ["keys", "limit", "key_1", "--day-usd", "none", "--model", "none", "--user-concurrent", "none"];
   await runCommand(argv, ({ pathname }, init) => {
     if (pathname === "/api/keys") return { keys: [key] };
     body = JSON.parse(String(init.body));
     return key;
   });
-  expect(body).toEqual({ limits: { day_usd: null, concurrent: 3, per_user: { concurrent: null, day_usd: 1 } } });
+  const per_user = { concurrent: null, day_usd: 1 };
+  expect(body).toEqual({ limits: { day_usd: null, concurrent: 3, models: null, per_user } });
 });
 
 it.each([
