@@ -16,7 +16,9 @@ it.each([
   expect(tokensIn(text)).toBe(10_000);
   expect(tokensIn([{ type: "text", text }])).toBeGreaterThanOrEqual(10_000);
   // A document that is text.
-  if (text.includes(" ")) expect(tokensIn([{ source: { type: "text", data: text } }])).toBeGreaterThanOrEqual(10_000);
+  expect(tokensIn([{ source: { type: "text", data: text } }])).toBeGreaterThanOrEqual(10_000);
+  // What a tool gave.
+  expect(tokensIn([{ type: "tool-result", result: text }])).toBeGreaterThanOrEqual(10_000);
 });
 
 it.each([
@@ -24,13 +26,27 @@ it.each([
   ["Responses", { image_url: `data:image/png;base64,${"A".repeat(100_000)}` }],
   ["Anthropic", { source: { data: "A".repeat(100_000) } }],
   ["Ollama", { images: ["A".repeat(100_000)] }],
-  ["a picture that a tool of Responses made", { result: "A".repeat(100_000) }],
+  ["a picture that a tool of Responses made", { type: "image_generation_call", result: "A".repeat(100_000) }],
+  ["MCP", { type: "image", data: "A".repeat(100_000) }],
   ["Mistral's document", { document_url: `data:application/pdf;base64,${"A".repeat(100_000)}` }],
   ["a picture to embed", { image: "A".repeat(100_000) }],
   ["a sound", { input_audio: { data: "A".repeat(100_000) } }],
   ["a picture that the provider fetches", { image_url: { url: "https://example.com/a.png" } }],
 ])("counts a medium for a thousand, however long it is: %s", (_who, part) => {
-  expect(tokensIn([part])).toBe(1_000);
+  const beside = "type" in part ? inputTokensOf(part.type) : 0;
+  expect(tokensIn([part])).toBe(1_000 + beside);
+});
+
+it.each([
+  ["a page that an answer names", { type: "url_citation", url: "https://example.com/a/page" }],
+  ["a page that a tool is to fetch", { type: "tool_use", input: { url: "https://example.com/a/page" } }],
+])("counts the address of %s as text", (_what, part) => {
+  expect(tokensIn([part])).toBeLessThan(20);
+});
+
+it("does not look through a long name once for each entry of its list", () => {
+  const [parts, name] = [50_000, "a_".repeat(200_000)];
+  expect(inputTokensOf({ [name]: Array.from({ length: parts }, () => "x") })).toBe(parts);
 });
 
 it("counts each number of a prompt that is tokens already", () => {
