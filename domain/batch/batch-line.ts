@@ -1,7 +1,7 @@
 // One line of a batch's file, as its validation reads it: a request, or what is wrong with it.
 
 import { mayUseModel } from "../access/key-limits.ts";
-import { modelsBeside } from "../front-door/models-beside.ts";
+import { MAX_BESIDE, modelsBeside, TOO_MANY_BESIDE } from "../front-door/models-beside.ts";
 import { RESPELLED, respelledIn } from "../front-door/respelled.ts";
 import { inputItemsOf, referredIdOf } from "../front-door/stored-response.ts";
 import { fnv1a } from "../words/fnv.ts";
@@ -123,7 +123,10 @@ const modelIn = (body: JsonFields, rules: LineRules): string | LineFault => {
       "a batch's line follows no other response and refers to none: send the whole input",
       `body.${following}`,
     );
-  const refused = [model, ...modelsBeside(body)].find((name) => !isAllowed(name, rules));
+  const beside = modelsBeside(body);
+  if (beside.length > MAX_BESIDE)
+    return fault("unsupported_parameter", `body.fallbacks ${TOO_MANY_BESIDE}`, "body.fallbacks");
+  const refused = [model, ...beside].find((name) => !isAllowed(name, rules));
   if (refused !== undefined)
     return fault("model_not_allowed", `this key does not allow model ${JSON.stringify(refused)}`, "body.model");
   if ((body.models ?? null) !== null)

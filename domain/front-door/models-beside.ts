@@ -2,9 +2,14 @@
 
 import { hasFields, type Json, type JsonFields } from "../words/json.ts";
 
-const named = (one: Json): Json | undefined => (hasFields(one) ? one.model : one);
+/** Each is compared with every pattern of its key. */
+export const MAX_BESIDE = 100;
+export const TOO_MANY_BESIDE = `must name at most ${MAX_BESIDE} models, with the tools`;
 
-export const modelsBeside = ({ fallbacks, tools }: JsonFields): string[] =>
-  [fallbacks, tools]
-    .flatMap((list) => (Array.isArray(list) ? (list as readonly Json[]).map(named) : []))
-    .filter((name) => typeof name === "string");
+const list = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+const modelOf = (one: Json): Json | undefined => (hasFields(one) ? one.model : undefined);
+
+export const modelsBeside = ({ fallbacks, tools }: JsonFields): string[] => {
+  const named = [...list(fallbacks).map((one) => modelOf(one) ?? one), ...list(tools).map(modelOf)];
+  return [...new Set(named.filter((name) => typeof name === "string"))];
+};

@@ -124,6 +124,10 @@ it("is seen by its client key alone, whose models and money hold for its lines",
   const beside = line("b", "m1").replace('"model"', '"fallbacks":[{"model":"m2"}],"model"');
   const wrong = await begin(client, [line("a", "m2"), beside]);
   expect((await whenIs(client, wrong.id, "failed")).errors).toEqual([{ code: "model_not_allowed", count: 2 }]);
+  const many = JSON.stringify(Array.from({ length: 101 }, (_, at) => `m${at}`));
+  const named = line("b", "m1").replace('"model"', `"fallbacks":${many},"model"`);
+  const { id: over } = await begin(client, [named]);
+  expect((await whenIs(client, over, "failed")).errors).toEqual([{ code: "unsupported_parameter", count: 1 }]);
   await world.ok("PUT", "/config", { providers: { paid: { pricing: { "*": { per_request: 0.5 } } } } });
   const worker = await batchWorker(world, undefined, { provider: "paid", concurrency: 2 });
   const { id } = await begin(client, numbered(20));
@@ -137,7 +141,7 @@ it("is seen by its client key alone, whose models and money hold for its lines",
   expect((await stranger.get(`/api/batches/${id}`)).status).toBe(404);
   expect((await stranger.get("/v1/batches")).body.data).toEqual([]);
   expect((await (await world.withKey("worker")).get(`/api/batches/${id}`)).status).toBe(403);
-  expect((await (await world.withKey("viewer")).get("/api/batches")).body.total).toBe(2);
+  expect((await (await world.withKey("viewer")).get("/api/batches")).body.total).toBe(3);
   await world.ok("PATCH", `/api/keys/${made.id}`, { limits: { day_usd: 20 } });
   await whenIs(client, id, "completed");
   await worker.stop();

@@ -117,7 +117,10 @@ describe("a client's key", () => {
         'this key does not allow model "m2"; it allows m1*',
       ]);
     }
-    const own = { tools: [...many, { type: "advisor", model: "m1" }], fallbacks: [{ model: "m1-mini" }] };
+    const named = Array.from({ length: 101 }, (_, at) => `m1-${at}`);
+    const refused = await post(key, CHAT, { ...chat(), fallbacks: named });
+    expect([refused.status, JSON.parse(await refused.whole).error.param]).toEqual([400, "fallbacks"]);
+    const own = { tools: [...many, "m2", { type: "advisor", model: "m1" }], fallbacks: named.slice(0, 99) };
     const answering = post(key, CHAT, { ...chat(), ...own });
     worker.complete(await worker.nextJob(), {});
     expect((await answering).status).toBe(200);

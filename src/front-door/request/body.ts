@@ -177,7 +177,7 @@ const briefTools = ({ chunks, members }: LargeBody, { tools = null }: Body): Bod
   const { from, to } = members.get("tools") ?? { from: 0, to: 0 };
   if (to - from <= MAX_TOOLS_BYTES) return {};
   const beginning = new TextDecoder().decode(joined(between(chunks, from, from + MAX_TOOLS_BYTES)));
-  return { tools: [{ beginning }, ...modelsBeside({ tools })] };
+  return { tools: [{ beginning }, ...modelsBeside({ tools }).map((model) => ({ model }))] };
 };
 
 const objectOf = (value: unknown): Body => {

@@ -7,7 +7,7 @@ import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../../contract/jobs/job.
 import { isObject } from "../../../contract/text/json-object.ts";
 import { callersTraceparent } from "../../../contract/text/traceparent.ts";
 import { modelName, providerName, splitList, tags } from "../../../contract/words/field.ts";
-import { modelsBeside } from "../../../domain/front-door/models-beside.ts";
+import { MAX_BESIDE, modelsBeside, TOO_MANY_BESIDE } from "../../../domain/front-door/models-beside.ts";
 import { RESPELLED, respelledIn } from "../../../domain/front-door/respelled.ts";
 import { type Api, isFormApi, isOptional, isSpeech, WITH_USAGE_OPTION } from "../../../domain/words/api.ts";
 import { entryOf } from "../../../domain/words/entry-of.ts";
@@ -141,6 +141,12 @@ const othersOf = (body: Body, isLarge: boolean): readonly string[] => {
   return others;
 };
 
+const besideOf = (body: Body): readonly string[] => {
+  const beside = modelsBeside(body);
+  if (beside.length > MAX_BESIDE) throw new Refused(invalid("fallbacks", TOO_MANY_BESIDE));
+  return beside;
+};
+
 /** The person that a request is for: of a body's own field as much as fits, because other services take longer ones. */
 const userOf = (c: AppContext, body: Body): string | null => {
   const named = headerOf(c, USER_HEADER, fairnessKey);
@@ -217,7 +223,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     model: model.data,
     prompt: promptOf(api, body),
     others: othersOf(body, large !== null),
-    beside: modelsBeside(body),
+    beside: besideOf(body),
     edge: edgeOf(body) && !isKeptFromEdge(c),
     input: large === null ? inputOf(body, changes) : null,
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
