@@ -100,7 +100,7 @@ const NAMED: readonly (Api | null)[] = ["messages", "responses"];
 
 /** APIs each of whose events has `choices`; those of the others have a `type`. */
 const IN_CHOICES: readonly Api[] = ["chat/completions", "completions"];
-const EVENT_TYPE = /^(error|ping|message_[a-z]+|content_block_[a-z]+|[a-z_]+(\.[a-z_]+)+)$/;
+const EVENT_TYPE = /^(error|ping|keepalive|message_\w+|content_block_\w+|\w+(\.\w+)+)$/;
 
 /** The author of a stream of chunks need not know the mark of its end. */
 const lacksEnd = ({ api }: LeasedJob, { lastEvent }: Life): boolean =>

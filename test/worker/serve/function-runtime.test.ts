@@ -193,6 +193,14 @@ test("a text that is JSON, as an answer in a schema is, is no chunk of another A
   }
 });
 
+test.each(["keepalive", "response.code_interpreter_call_code.delta", "error"])(
+  "an event of the type %s is one, also as JSON",
+  async (type) => {
+    const event = JSON.stringify({ type });
+    expect((await run("responses", (_, { emit }) => emit(event))).events).toEqual([`data: ${event}\n\n`]);
+  },
+);
+
 test("what an answer says of its counts are its job's, unless the handler said otherwise", async () => {
   const told = { choices: [], model: "m1", usage: { prompt_tokens: 3, completion_tokens: 2 } };
   const { outcome } = await answered("chat/completions", () => told, false);
