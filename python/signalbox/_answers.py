@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Mapping
@@ -201,17 +202,26 @@ def counted_in(answer: Any) -> dict[str, int] | None:
     return counts if all(type(count) is int and count >= 0 for count in counts.values()) else None
 
 
-def last_user_text(body: Any) -> str:
-    """All that the user said last in a request; the job itself has the first 2 KiB of it."""
-    if not isinstance(body, Mapping):
-        return ""
-    turns = body.get("messages") or body.get("input") or body.get("prompt") or ""
-    if isinstance(turns, list):
-        said = [one for one in turns if isinstance(one, str) or (isinstance(one, Mapping) and one.get("role") == "user")]
-        turns = said[-1] if said else ""
-    content = turns.get("content") if isinstance(turns, Mapping) else turns
+_REMINDER = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*", re.DOTALL)
+
+
+def _texts_of(content: Any) -> list[str]:
     if isinstance(content, str):
-        return content
+        return [content]
     parts = content if isinstance(content, list) else []
     texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
-    return "".join(text for text in texts if isinstance(text, str))
+    return [text for text in texts if isinstance(text, str) and not _REMINDER.fullmatch(text)]
+
+
+def last_user_text(body: Any) -> str:
+    """All that the user wrote last in a request, without reminders of its client; the job itself has the first 2 KiB."""
+    if not isinstance(body, Mapping):
+        return ""
+    turns = body.get("messages") or body.get("input") or body.get("prompt")
+    for turn in reversed(turns if isinstance(turns, list) else [turns]):
+        if isinstance(turn, str) and turn:
+            return turn
+        if isinstance(turn, Mapping) and turn.get("role") == "user":
+            if said := "\n".join(_texts_of(turn.get("content"))):
+                return said
+    return ""

@@ -2,6 +2,7 @@
 // that answer with text. The whole answer is assembled from the events, as for any other runtime.
 
 import { type JsonObject, objectOf } from "../../contract/text/json-object.ts";
+import { REMINDER } from "../../contract/text/reminder.ts";
 import { type Api, entryOf } from "../../contract/words/values.ts";
 import { writeEvent } from "./sse.ts";
 import type { Usage } from "./usage.ts";
@@ -146,17 +147,19 @@ export const TEXT_ANSWERS: Readonly<Record<TextApi, (model: string) => TextAnswe
 export const textAnswerOf = (api: Api | null, model: string): TextAnswer | null =>
   api === null ? null : (entryOf(TEXT_ANSWERS, api)?.(model) ?? null);
 
-/** The last text of the user in a request of any API. */
+const textsOf = (content: unknown): string[] => {
+  if (typeof content === "string") return [content];
+  const texts = Array.isArray(content) ? content.map((part) => objectOf(part).text) : [];
+  return texts.filter((text) => typeof text === "string").filter((text) => !REMINDER.test(text));
+};
+
+/** All that the user wrote last in a request of any API, without reminders of its client. */
 export const lastUserText = (body: JsonObject): string => {
-  const turns = body.messages ?? body.input ?? body.prompt ?? "";
-  const last = Array.isArray(turns)
-    ? turns.findLast((turn) => typeof turn === "string" || objectOf(turn).role === "user")
-    : turns;
-  const content = typeof last === "string" ? last : objectOf(last).content;
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return content
-    .map((part) => objectOf(part).text)
-    .filter((text) => typeof text === "string")
-    .join("");
+  const turns = [body.messages ?? body.input ?? body.prompt ?? ""].flat();
+  const said = turns.map((turn) => {
+    if (typeof turn === "string") return turn;
+    const { role, content } = objectOf(turn);
+    return role === "user" ? textsOf(content).join("\n") : "";
+  });
+  return said.findLast((text) => text !== "") ?? "";
 };

@@ -2,6 +2,7 @@
 // name.
 
 import { isObject } from "../../../contract/text/json-object.ts";
+import { REMINDER } from "../../../contract/text/reminder.ts";
 import { utf8Bytes } from "../../../contract/words/field.ts";
 import type { Api } from "../../../domain/words/api.ts";
 import type { Json } from "../../../domain/words/json.ts";
@@ -30,9 +31,6 @@ const turnsOf = (messages: Json | undefined): Turn[] => {
   if (!Array.isArray(messages)) return [];
   return messages.filter(isObject).map(({ role, content }) => ({ role: String(role ?? ""), text: textOf(content) }));
 };
-
-/** Coding agents add parts of their own to what a person wrote. */
-const REMINDER = /^\s*<system-reminder>[\s\S]*<\/system-reminder>\s*$/;
 
 /** What the user wrote last: of a message in several parts the last text that is no reminder of its client. */
 const lastUserText = (messages: Json | undefined): string => {

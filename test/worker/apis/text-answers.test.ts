@@ -1,5 +1,7 @@
 // A program that answers with text, as the client of each API reads it.
 
+import { spawnSync } from "node:child_process";
+import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { saysItsEnd } from "../../../contract/front-door/dialect.ts";
 import { dataOf } from "../../../contract/text/event-text.ts";
@@ -10,6 +12,7 @@ import type { Outcome } from "../../../worker/calls/runtime.ts";
 import { listedFiles } from "../../../worker/once.ts";
 import { createFunctionRuntime } from "../../../worker/serve/function-runtime.ts";
 import type { Handler } from "../../../worker/serve/handler.ts";
+import { lacksPython, PYTHON } from "../../support/python.ts";
 import { node, runCommand } from "../exec/exec-fixture.ts";
 import { assignedJob } from "../job-fixture.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
@@ -139,11 +142,42 @@ test("a program gets all that the user said last, however much the job itself ke
   expect(textOf("chat/completions", counted)).toMatch(/^ *5000\n$/);
 });
 
-test.each([
+const REMINDER = { type: "text", text: "<system-reminder>\nIt is Sunday.\n</system-reminder>" };
+
+const LAST_TEXTS: [object, string][] = [
   [{ prompt: "a" }, "a"],
+  [
+    { messages: [{ role: "user", content: [{ type: "text", text: "a" }, REMINDER, { type: "text", text: "b" }] }] },
+    "a\nb",
+  ],
+  [
+    {
+      messages: [
+        { role: "user", content: "a" },
+        { role: "user", content: [{ type: "tool_result" }, REMINDER] },
+      ],
+    },
+    "a",
+  ],
+  [{ input: 7 }, ""],
   [{ input: [{ role: "user", content: [{ type: "input_text", text: "b" }] }] }, "b"],
   [{ messages: [{ role: "system", content: "c" }] }, ""],
   [{}, ""],
-])("the last text of %j", (body, text) => {
-  expect(lastUserText(body)).toBe(text);
+];
+
+test.each(LAST_TEXTS)("the last text of %j", (body, text) => {
+  expect(lastUserText(body as never)).toBe(text);
+});
+
+test.skipIf(lacksPython)("a Python function gets the same last texts", () => {
+  const script = `
+import json, sys
+from signalbox._answers import last_user_text
+print(json.dumps([last_user_text(body) for body in json.load(sys.stdin)]))
+`;
+  const input = JSON.stringify(LAST_TEXTS.map(([body]) => body));
+  const env = { ...process.env, PYTHONPATH: path.resolve(import.meta.dirname, "../../../python") };
+  const { stdout, stderr } = spawnSync(PYTHON, ["-c", script], { input, encoding: "utf8", env });
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toEqual(LAST_TEXTS.map(([, text]) => text));
 });
