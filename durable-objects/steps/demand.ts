@@ -2,12 +2,12 @@
 
 import { isObject } from "../../contract/text/json-object.ts";
 import { MAX_TOKENS } from "../../contract/words/field.ts";
-import { inputTokensOf, tokensOf } from "../../contract/words/token-estimate.ts";
 import { settleTokens, type UseWindow, userOf, windowAt } from "../../domain/access/key-limits.ts";
 import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { Turn } from "../turn/turn.ts";
+import { inputTokensFor } from "../turn/uncounted.ts";
 
 export interface Request extends JobPayload {
   readonly api?: Api | null;
@@ -36,9 +36,9 @@ export const outputBoundOf = (input: Json): number | null => {
   return bound > 0 ? Math.ceil(Math.min(bound, MAX_TOKENS)) : null;
 };
 
-/** What is reserved for it: its input, and its answer's own bound. A front-door request has its prompt in its input. */
-export const tokensAsked = ({ api = null, prompt, input }: Request): number =>
-  (api === null ? tokensOf(prompt.length) : 0) + inputTokensOf(input) + (outputBoundOf(input) ?? 0);
+/** What is reserved for it: its input, and its answer's own bound. */
+export const tokensAsked = ({ api = null, ...payload }: Request): number =>
+  inputTokensFor({ api }, payload) + (outputBoundOf(payload.input) ?? 0);
 
 /** The names under which the tokens of a job count: its key's and its person's, where those have a limit of tokens. */
 const countedFor = (turn: Turn, { keyId, batch, fairnessKey: user }: Job): readonly string[] => {

@@ -20,10 +20,10 @@ const HELD_INPUT_TOKENS = 1_000;
 const isCounted = (job: Job): boolean =>
   job.startedAt !== null && (job.api !== null || job.stream || isEdgeInstance(job.assignedWorker ?? ""));
 
-/** The tokens of its input, for an estimate. */
-export const inputTokensFor = (job: Job, { prompt, input }: JobPayload): number => {
-  if (job.api === null) return tokensOf(prompt.length) + inputTokensOf(input);
-  return job.frontDoor?.isBodyHeld === true ? tokensOf(prompt.length) + HELD_INPUT_TOKENS : inputTokensOf(input);
+/** The tokens of its input, for an estimate. A request without one has its body outside. */
+export const inputTokensFor = ({ api }: Pick<Job, "api">, { prompt, input }: JobPayload): number => {
+  if (api !== null && input !== null) return inputTokensOf(input);
+  return tokensOf(prompt.length) + (api === null ? inputTokensOf(input) : HELD_INPUT_TOKENS);
 };
 
 /** What it reads and writes of a turn. */

@@ -257,6 +257,22 @@ it("the front door tells the tokens that are left, and counts for the person tha
   expect((await other).status).toBe(200);
 });
 
+it("reserves something for a body that is stored outside, and gives it back", async () => {
+  const limits = { tokens_per_minute: 1_500 };
+  const made = await world.ok("POST", "/api/keys", { name: "client", role: "client", limits });
+  const worker = await fakeWorker(world);
+  const large = chat({ pad: "x".repeat(1_100_000) });
+  const asking = postDoor(made.key, CHAT, large);
+  const job = await worker.nextJob();
+  const refused = await postDoor(made.key, CHAT, large);
+  expect(JSON.parse(await refused.whole).error.message).toMatch(/: 10\d\d are used, and this needs about 10\d\d$/);
+  worker.complete(job, {}, { usage: { input_tokens: 10, output_tokens: 240 } });
+  expect((await asking).status).toBe(200);
+  const next = postDoor(made.key, CHAT, large);
+  worker.complete(await worker.nextJob(), {});
+  expect((await next).status).toBe(200);
+});
+
 it("has a count for 10,000 people a minute and no more", async () => {
   const key = await limitedKey({ per_user: { requests_per_minute: 1 } });
   await post(key, { fairness_key: "first" });
