@@ -273,8 +273,8 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   files_full: {
     status: 507,
     title: "Files full",
-    detail: ({ heldBytes, limitBytes }) =>
-      `this tenant's files take ${heldBytes} bytes of ${limitBytes}: delete files, or raise files.max_gb in the config`,
+    detail: ({ of, heldBytes, limitBytes }) =>
+      `this ${of}'s files take ${heldBytes} bytes of ${limitBytes}: delete files, or raise files.max_gb in the config`,
   },
   file_too_large: { status: 413, title: "File too large", detail: ({ detail }) => detail },
   result_too_large: { status: 413, title: "Result too large", detail: ({ detail }) => detail },

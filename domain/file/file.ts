@@ -128,8 +128,23 @@ export interface FilesHeld {
   readonly bytes: number;
 }
 
-export const fits = (held: FilesHeld, bytes: number, maxBytes: number): Result<null, Refusal> => {
-  if (held.count >= MAX_FILES || held.bytes + bytes > maxBytes)
-    return err({ code: "files_full", heldBytes: held.bytes, limitBytes: maxBytes });
-  return ok(null);
+/** Of what the files of a tenant may take, what one client's key may: it leaves some to others. */
+const CLIENT_SHARE = 0.9;
+
+/** What a file's room is taken from: the tenant's, or its client's if that one has less left. */
+export interface FilesRoom {
+  readonly of: "tenant" | "key";
+  readonly heldBytes: number;
+  readonly limitBytes: number;
+}
+
+/** `ofClient`: the bytes of the client's key whose file it is; null if it is nobody's or of a key with another role. */
+export const roomOf = ({ bytes }: FilesHeld, ofClient: number | null, maxBytes: number): FilesRoom => {
+  const shareBytes = Math.floor(maxBytes * CLIENT_SHARE);
+  return ofClient !== null && shareBytes - ofClient < maxBytes - bytes
+    ? { of: "key", heldBytes: ofClient, limitBytes: shareBytes }
+    : { of: "tenant", heldBytes: bytes, limitBytes: maxBytes };
 };
+
+export const fits = ({ count }: FilesHeld, room: FilesRoom, bytes: number): Result<null, Refusal> =>
+  count >= MAX_FILES || room.heldBytes + bytes > room.limitBytes ? err({ code: "files_full", ...room }) : ok(null);

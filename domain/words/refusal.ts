@@ -111,7 +111,12 @@ export type Refusal =
   | { readonly code: "budget_reached"; readonly detail: string; readonly retryAfterSeconds: number }
   | { readonly code: "history_backlog"; readonly retryAfterSeconds: number }
   | { readonly code: "history_unavailable"; readonly retryAfterSeconds: number }
-  | { readonly code: "files_full"; readonly heldBytes: number; readonly limitBytes: number }
+  | {
+      readonly code: "files_full";
+      readonly of: "tenant" | "key";
+      readonly heldBytes: number;
+      readonly limitBytes: number;
+    }
   | { readonly code: "file_too_large"; readonly limitBytes: number; readonly detail: string }
   | { readonly code: "result_too_large"; readonly limitBytes: number; readonly detail: string }
   | { readonly code: "result_file_unknown"; readonly id: string; readonly jobId: string }

@@ -19,19 +19,26 @@ const LISTED = `FROM files INDEXED BY files_listed WHERE is_whole = 1 AND expire
 const recordsOf = (page: string, order: "ASC" | "DESC"): string =>
   `SELECT record FROM (${page}) AS listed CROSS JOIN files USING (id) ORDER BY created_at ${order}, id ${order}`;
 
+/** In place of an owner. */
+const ALL = "";
+
 const shelvedIds = newShelvedId("*");
 
-/** Adds to what all files take. */
-const count = (sql: Sql, files: number, bytes: number): void => {
-  sql.exec(
-    `INSERT INTO file_sums (id, files, bytes) VALUES (0, ?1, ?2)
-     ON CONFLICT (id) DO UPDATE SET files = files + ?1, bytes = bytes + ?2`,
-    files,
-    bytes,
-  );
+/** Adds to what all files take, and to what those of their owner do. */
+const count = (sql: Sql, owner: string | null, files: number, bytes: number): void => {
+  for (const of of new Set([ALL, owner ?? ALL]))
+    sql.exec(
+      `INSERT INTO file_sums (owner, files, bytes) VALUES (?1, ?2, ?3)
+       ON CONFLICT (owner) DO UPDATE SET files = files + ?2, bytes = bytes + ?3`,
+      of,
+      files,
+      bytes,
+    );
+  sql.exec("DELETE FROM file_sums WHERE owner = ? AND files = 0", owner);
 };
 
-const bytesOf = (sql: Sql, id: string): number | null => scalar(sql, "SELECT bytes FROM files WHERE id = ?", id);
+const counted = (sql: Sql, id: string) =>
+  first<{ owner: string | null; bytes: number }>(sql, "SELECT owner, bytes FROM files WHERE id = ?", id);
 
 export const filesTable = (sql: Sql, { placeOf, deleteRow } = placesIn(sql, "files")) => ({
   placeOf,
@@ -39,8 +46,8 @@ export const filesTable = (sql: Sql, { placeOf, deleteRow } = placesIn(sql, "fil
   find: (id: string): FileRecord | null => record(sql, "SELECT record FROM files WHERE id = ?", id),
 
   put: (file: FileRecord): void => {
-    const before = bytesOf(sql, file.id);
-    count(sql, before === null ? 1 : 0, file.bytes - (before ?? 0));
+    const before = counted(sql, file.id);
+    count(sql, file.ownerKeyId, before === null ? 1 : 0, file.bytes - (before?.bytes ?? 0));
     put(sql, "files", {
       id: file.id,
       owner: file.ownerKeyId,
@@ -60,9 +67,9 @@ export const filesTable = (sql: Sql, { placeOf, deleteRow } = placesIn(sql, "fil
   },
 
   remove: (id: string): void => {
-    const bytes = bytesOf(sql, id);
-    if (bytes === null) return;
-    count(sql, -1, -bytes);
+    const file = counted(sql, id);
+    if (file === null) return;
+    count(sql, file.owner, -1, -file.bytes);
     deleteRow(id);
   },
 
@@ -106,7 +113,9 @@ export const filesTable = (sql: Sql, { placeOf, deleteRow } = placesIn(sql, "fil
   outputsOf: (jobId: string): FileRecord[] =>
     records(sql, "SELECT record FROM files WHERE job_id = ? AND is_whole = 1 ORDER BY created_at, id", jobId),
 
-  held: (): FilesHeld => first(sql, "SELECT files AS count, bytes FROM file_sums") ?? { count: 0, bytes: 0 },
+  /** All of them, or those of an owner. */
+  held: (owner = ALL): FilesHeld =>
+    first(sql, "SELECT files AS count, bytes FROM file_sums WHERE owner = ?", owner) ?? { count: 0, bytes: 0 },
 
   /** Some that have objects of their own. */
   someAlone: (limit: number): FileRecord[] =>

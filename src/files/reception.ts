@@ -3,7 +3,7 @@
 // makes no object: until a first row has come, its room is taken under the id of a small file.
 
 import { cleanFileName, type FileResource } from "../../contract/file.ts";
-import { newFileId, newShelvedId, RECEIVING_MS } from "../../domain/file/file.ts";
+import { type FilesRoom, newFileId, newShelvedId, RECEIVING_MS } from "../../domain/file/file.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import type { Refusal, RefusalOf } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
@@ -76,8 +76,7 @@ export class Reception {
   readonly #arriving: Arriving;
   readonly #receiver: Receiver;
   #id: string;
-  #maxBytes = 0;
-  #heldBytes = 0;
+  #room: FilesRoom = { of: "tenant", heldBytes: 0, limitBytes: 0 };
   /** All of a small file. */
   #row: Uint8Array<ArrayBuffer> | null = null;
   #stored: Stored | null = null;
@@ -108,10 +107,8 @@ export class Reception {
   /** `instead`: the id under which it was announced before. */
   async #takeRoom(bytes: number | null, id = this.#id, instead: string | null = null): Promise<void> {
     const { origin } = this.#place;
-    const { maxBytes, heldBytes } = unwrap(await this.#receiver.announce({ id, bytes, origin, instead }));
+    this.#room = unwrap(await this.#receiver.announce({ id, bytes, origin, instead })).room;
     this.#id = id;
-    this.#maxBytes = maxBytes;
-    this.#heldBytes = heldBytes;
   }
 
   async take(body: Body): Promise<void> {
@@ -145,16 +142,17 @@ export class Reception {
     if (this.#stored === null) throw this.#refused();
   }
 
+  get #roomBytes(): number {
+    return this.#room.limitBytes - this.#room.heldBytes;
+  }
+
   get #limitBytes(): number {
-    return Math.min(this.#maxBytes, this.#receiver.tooLarge.limitBytes);
+    return Math.min(this.#roomBytes, this.#receiver.tooLarge.limitBytes);
   }
 
   #refused(): Refused {
     const { tooLarge } = this.#receiver;
-    const [heldBytes, roomBytes] = [this.#heldBytes, this.#maxBytes];
-    return new Refused(
-      roomBytes < tooLarge.limitBytes ? { code: "files_full", heldBytes, limitBytes: heldBytes + roomBytes } : tooLarge,
-    );
+    return new Refused(this.#roomBytes < tooLarge.limitBytes ? { code: "files_full", ...this.#room } : tooLarge);
   }
 
   async finish(facts: FileFacts): Promise<FileResource> {

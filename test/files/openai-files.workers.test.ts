@@ -180,6 +180,22 @@ describe("OpenAI's client", () => {
     await expect(creating).rejects.toMatchObject({ status: 400, param: "expires_after[seconds]" });
   });
 
+  it("announces no more in uploads than leaves other keys room for their files", async () => {
+    const world = await newWorld();
+    const [own, others] = [clientOf(await world.withKey("client")), clientOf(await world.withKey("client"))];
+    const asked = { filename: "a", purpose: "batch", mime_type: "text/plain" } as const;
+    const announced: string[] = [];
+    for (let at = 0; at < 8; at += 1) announced.push((await own.uploads.create({ ...asked, bytes: 512 * MIB })).id);
+    await expect(own.uploads.create({ ...asked, bytes: 512 * MIB })).rejects.toMatchObject({
+      status: 507,
+      message: expect.stringContaining("this key's files take"),
+    });
+    const file = await others.files.create({ file: await toFile(Buffer.from("x"), "x"), purpose: "user_data" });
+    expect(file.bytes).toBe(1);
+    await own.uploads.cancel(announced[0] ?? "");
+    expect((await own.uploads.create({ ...asked, bytes: 512 * MIB })).status).toBe("pending");
+  });
+
   it("cancels an upload, which is then not there", async () => {
     const openai = clientOf(await newWorld());
     const upload = await openai.uploads.create({ filename: "a", purpose: "batch", bytes: 9, mime_type: "text/plain" });

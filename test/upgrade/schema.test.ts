@@ -109,6 +109,8 @@ describe.each(storedVersions())("a database of release %s", (version) => {
           ...before,
           schema_steps: SCHEMA_VERSION,
           settings: Number(before.settings) - moved,
+          // Beside the sum of all, one for each owner.
+          file_sums: 1 + db.prepare("SELECT DISTINCT owner FROM files WHERE owner IS NOT NULL").all().length,
         });
         expect(store.settings.identity()?.tenant).toBe(tenant);
       });

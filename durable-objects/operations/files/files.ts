@@ -5,13 +5,14 @@ import { type FileResource, presentFile } from "../../../contract/file.ts";
 import {
   type FileRecord,
   type FilesHeld,
+  type FilesRoom,
   type FileView,
   fits,
   isReadable,
-  MAX_FILE_BYTES,
   mayHaveBytes,
   mayRead,
   RECEIVING_MS,
+  roomOf,
   type UploadFacts,
 } from "../../../domain/file/file.ts";
 import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
@@ -35,10 +36,8 @@ export interface NewFile {
 
 /** A file whose bytes are on their way. */
 export interface Announced {
-  /** How many may come. */
-  readonly maxBytes: number;
-  /** What the tenant's other files take. */
-  readonly heldBytes: number;
+  /** What its room was taken from. */
+  readonly room: FilesRoom;
   readonly createdAt: number;
   /** When it is given up. */
   readonly expiresAt: number;
@@ -58,10 +57,14 @@ export interface ArrivedFile {
 export const announceFile = (turn: Turn, file: NewFile): Result<Announced, Refusal> =>
   announce(turn, file, { jobId: null, ownerKeyId: turn.caller.keyId });
 
-/** The files beside this one. */
-const heldBeside = (turn: Turn, file: FileRecord | null): FilesHeld => {
-  const held = turn.store.files.held();
-  return file === null ? held : { count: held.count - 1, bytes: held.bytes - file.bytes };
+/** The files beside this one, and the room that they leave to one of this owner. */
+const beside = (turn: Turn, file: FileRecord | null, owner: string | null): { held: FilesHeld; room: FilesRoom } => {
+  const { files, keys } = turn.store;
+  const { count, bytes } = files.held();
+  const own = file?.bytes ?? 0;
+  const held = { count: file === null ? count : count - 1, bytes: bytes - own };
+  const ofClient = owner !== null && keys.find(owner)?.role === "client" ? files.held(owner).bytes - own : null;
+  return { held, room: roomOf(held, ofClient, turn.memory.config.files.maxBytes) };
 };
 
 /** Room is taken before the bytes are sent. What does not say how long it is is announced again as it comes, with more. */
@@ -70,11 +73,10 @@ export const announce = (
   { id, bytes, origin, instead = null, upload }: NewFile,
   of: Pick<FileRecord, "jobId" | "ownerKeyId">,
 ): Result<Announced, Refusal> => {
-  const { maxBytes } = turn.memory.config.files;
   const before = turn.store.files.find(instead ?? id);
-  const held = heldBeside(turn, before);
-  const room = fits(held, bytes ?? 0, maxBytes);
-  if (!room.ok) return room;
+  const { held, room } = beside(turn, before, of.ownerKeyId);
+  const fitting = fits(held, room, bytes ?? 0);
+  if (!fitting.ok) return fitting;
   if (instead !== null) turn.store.files.remove(instead);
   const createdAt = before?.createdAt ?? turn.nowAt;
   const expiresAt = createdAt + RECEIVING_MS;
@@ -93,8 +95,7 @@ export const announce = (
     upload: upload === undefined ? null : { ...upload, isEmpty: true },
   });
   turn.due(expiresAt);
-  const mostBytes = Math.min(MAX_FILE_BYTES, maxBytes - held.bytes);
-  return ok({ maxBytes: mostBytes, heldBytes: held.bytes, createdAt, expiresAt });
+  return ok({ room, createdAt, expiresAt });
 };
 
 export const finishFile = (turn: Turn, arrived: ArrivedFile): Result<FileResource, Refusal> => {
@@ -108,10 +109,11 @@ export const arrive = (turn: Turn, arrived: ArrivedFile): Result<FileRecord, Ref
   const announced = turn.store.files.find(id);
   if (announced === null || announced.keyId !== turn.caller.keyId) return err(notFound("file", id));
   if (announced.sha256 !== null) return ok(announced);
-  const room = fits(heldBeside(turn, announced), facts.bytes, turn.memory.config.files.maxBytes);
-  if (!room.ok) {
+  const { held, room } = beside(turn, announced, announced.ownerKeyId);
+  const fitting = fits(held, room, facts.bytes);
+  if (!fitting.ok) {
     drop(turn, announced);
-    return room;
+    return fitting;
   }
   const { nowAt } = turn;
   const file: FileRecord = { ...announced, ...facts, createdAt: nowAt, expiresAt: nowAt + lifeMs };

@@ -24,4 +24,11 @@ export const FROM_40 = [
     `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
   ],
   [`ALTER TABLE unreported ADD COLUMN estimated_input_tokens INTEGER`],
+  [
+    // What the files of each owner take stands beside what all do.
+    `DROP TABLE file_sums`,
+    `CREATE TABLE file_sums (owner TEXT PRIMARY KEY, files INTEGER NOT NULL, bytes INTEGER NOT NULL)`,
+    `INSERT INTO file_sums (owner, files, bytes) SELECT '', COUNT(*), COALESCE(SUM(bytes), 0) FROM files
+      UNION ALL SELECT owner, COUNT(*), SUM(bytes) FROM files WHERE owner IS NOT NULL GROUP BY owner`,
+  ],
 ];

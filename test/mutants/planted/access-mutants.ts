@@ -27,7 +27,12 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     "{ ...announced, ...facts, createdAt",
     "{ ...announced, ...facts, bytes: announced.bytes, createdAt",
   ),
-  mutant("a file that is gone still counts", "durable-objects/store/files.ts", "    count(sql, -1, -bytes);\n", ""),
+  mutant(
+    "a file that is gone still counts",
+    "durable-objects/store/files.ts",
+    "    count(sql, file.owner, -1, -file.bytes);\n",
+    "",
+  ),
   mutant(
     "a small file that ends takes its neighbours along",
     "durable-objects/files/shelf.ts",
@@ -56,8 +61,8 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   mutant(
     "the files of a tenant have no bound together",
     "domain/file/file.ts",
-    "held.bytes + bytes > maxBytes",
-    "bytes > maxBytes",
+    "room.heldBytes + bytes > room.limitBytes",
+    "bytes > room.limitBytes",
     FILES,
   ),
   mutant(

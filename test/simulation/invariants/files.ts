@@ -12,12 +12,14 @@ export const FILES = "SELECT bytes, is_whole, record FROM files";
 export const RESPONSES =
   "SELECT record, answer, chars, LENGTH(head) + COALESCE(LENGTH(input), 0) + COALESCE(LENGTH(answer), 0) AS counted FROM responses";
 
+const HELD = `SELECT '' AS owner, COUNT(*) AS files, COALESCE(SUM(bytes), 0) AS bytes FROM files
+  UNION ALL SELECT owner, COUNT(*), SUM(bytes) FROM files WHERE owner IS NOT NULL GROUP BY owner ORDER BY 1`;
+
 export const filesHold: Check = (before, now, { model, shell }) => {
   if (now.files === before.files && !now.isWhole) return null;
-  const [counted] = shell.disk.rows("SELECT files, bytes FROM file_sums");
-  const bytesOfAll = now.files.reduce((sum, row) => sum + Number(row.bytes), 0);
-  if (counted?.files !== now.files.length || counted.bytes !== bytesOfAll)
-    return `${now.files.length} files have ${bytesOfAll} bytes, counted ${counted?.files} with ${counted?.bytes}`;
+  const counted = JSON.stringify(shell.disk.rows("SELECT owner, files, bytes FROM file_sums ORDER BY owner"));
+  const held = JSON.stringify(shell.disk.rows(HELD));
+  if (counted !== held) return `files take ${held}, counted ${counted}`;
   for (const row of now.files) {
     const { id, bytes, sha256, view } = JSON.parse(row.record as string) as FileRecord;
     if (row.bytes !== bytes || row.is_whole !== Number(sha256 !== null))
