@@ -1,9 +1,10 @@
 // What outsiders can make grow of workers and what they say (`domain/words/growth.ts`).
 
+import { MAX_OFFERS_BYTES, MAX_WORKERS } from "../../../domain/fleet/crowd.ts";
 import type { GrowthRow } from "../../../domain/words/growth.ts";
 import { MAX_OPEN_TASKS, MAX_TASKS_A_WORKER } from "../../steps/model-tasks.ts";
 import { MAX_SKIPPED_REASONS } from "./claims.ts";
-import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./presence.ts";
+import { MAX_OFFER_BYTES } from "./presence.ts";
 
 const PRESENCE_TEST = "test/tenant/fleet/presence.workers.test.ts";
 const GROUPS_TEST = "test/tenant/jobs/requirement-groups.workers.test.ts";
@@ -27,7 +28,7 @@ export const GROWTH: readonly GrowthRow[] = [
     unit: "entries",
     of: "tenant",
     atTheBound: { refuses: "too_many_workers" },
-    freedBy: "an offline worker is forgotten after presence.forget_after_seconds, or by DELETE",
+    freedBy: "an offline worker is forgotten after presence.forget_after_seconds, from 90 % on at once, or by DELETE",
     provenBy: [PRESENCE_TEST, "registers 20 000 workers in a tenant and no more"],
   },
   {
@@ -51,7 +52,7 @@ export const GROWTH: readonly GrowthRow[] = [
     unit: "bytes",
     of: "tenant",
     atTheBound: { refuses: "too_many_offers" },
-    freedBy: "a report that names fewer, or forgetting workers",
+    freedBy: "a report that names fewer, or forgetting workers, from 90 % on as soon as they are offline",
     provenBy: [PRESENCE_TEST, "takes 64 MiB of models, runtime models and tags"],
   },
   {

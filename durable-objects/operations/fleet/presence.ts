@@ -3,6 +3,7 @@
 import type { PresenceAnswer } from "../../../contract/fleet/worker.ts";
 import { toIso, utf8Bytes } from "../../../contract/words/field.ts";
 import { storeBeatAfterMs } from "../../../domain/config.ts";
+import { forgetAfterMs, MAX_OFFERS_BYTES, MAX_WORKERS } from "../../../domain/fleet/crowd.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
 import { hardwareBytesOf } from "../../../domain/fleet/machine.ts";
 import {
@@ -36,10 +37,8 @@ import { findWorker, presentMember } from "./workers.ts";
 /** A worker's stored sign of life is renewed when it is this part of `offlineAfterMs` old. */
 const STORED_SIGN_SHARE = 0.5;
 
-export const MAX_WORKERS = 20_000;
-/** The models, runtime models and tags of one worker, and of all workers together. */
+/** The models, runtime models and tags of one worker. */
 export const MAX_OFFER_BYTES = 64 * 1024;
-export const MAX_OFFERS_BYTES = 64 * 1024 * 1024;
 
 export interface Presence extends PresenceReport {
   readonly viaSocket: boolean;
@@ -154,7 +153,10 @@ const hear = (turn: Turn, request: Presence): Member => {
   if (wasOffline) turn.log("info", known === undefined ? "worker.registered" : "worker.returned", { worker: instance });
   storeWhatIsNew(turn, request, known, isConnected);
   if (known === undefined) {
-    turn.memory.watch.forgetAt = Math.min(turn.memory.watch.forgetAt, turn.nowAt + config.presence.forgetAfterMs);
+    turn.memory.watch.forgetAt = Math.min(
+      turn.memory.watch.forgetAt,
+      turn.nowAt + forgetAfterMs(fleet, config.presence),
+    );
     turn.due(turn.memory.watch.forgetAt);
   }
   const member = fleet.get(instance);

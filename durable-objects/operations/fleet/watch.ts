@@ -1,6 +1,7 @@
 // Workers whose state changes by time alone: a ping that wakes nothing brings one back, silence takes one away. While
 // jobs wait, the sweep checks for that. It also forgets workers that stay offline.
 
+import { forgetAfterMs } from "../../../domain/fleet/crowd.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
 import { isOffline } from "../../../domain/fleet/worker.ts";
 import { freeEcho, mayEchoBeFreed } from "../../placing/echo-aside.ts";
@@ -47,12 +48,18 @@ export const nextForgetAt = (turn: Turn): number | null => {
   return fleet.size === 0 || !Number.isFinite(forgetAt) ? null : forgetAt;
 };
 
-/** Forgets workers that have been offline for long, and says when the next may be due. */
+/** What an operator said of it, and what it holds, is kept as long as may be. */
+const isKept = ({ worker, load }: Member): boolean => worker.pause !== null || worker.opening !== null || load > 0;
+
+/** Forgets workers that have been offline for long, the longest first, and says when the next may be due. */
 export const forgetAbsent = (turn: Turn): void => {
   const { fleet, config } = turn.memory;
-  const forgottenAt = (member: Member): number => lastSignOf(turn, member) + config.presence.forgetAfterMs;
-  const absent = [...fleet.members()].filter((member) => forgottenAt(member) <= turn.nowAt && isSilent(turn, member));
-  for (const member of absent.slice(0, FORGOTTEN_A_SWEEP)) forget(turn, member);
+  const forgottenAt = (member: Member): number =>
+    lastSignOf(turn, member) + (isKept(member) ? config.presence.forgetAfterMs : forgetAfterMs(fleet, config.presence));
+  const silent = [...fleet.members()].filter((member) => forgottenAt(member) <= turn.nowAt && isSilent(turn, member));
+  silent.sort((one, other) => one.lastSeenAt - other.lastSeenAt);
+  // Each that goes may leave the others room to stay.
+  for (const member of silent.slice(0, FORGOTTEN_A_SWEEP)) if (forgottenAt(member) <= turn.nowAt) forget(turn, member);
   turn.memory.watch.forgetAt = [...fleet.members()].reduce(
     (earliest, member) => Math.min(earliest, Math.max(forgottenAt(member), turn.nowAt)),
     Number.POSITIVE_INFINITY,

@@ -5,6 +5,7 @@ import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../..
 import type { KeyRecord } from "../../../domain/access/key.ts";
 import { waitingOf } from "../../../domain/access/key-limits.ts";
 import type { Config } from "../../../domain/config.ts";
+import { forgetAfterMs } from "../../../domain/fleet/crowd.ts";
 import { Fleet } from "../../../domain/fleet/fleet.ts";
 import { Flows, placeOfLane } from "../../../domain/job/flows.ts";
 import { Queue } from "../../../domain/job/queue.ts";
@@ -117,7 +118,7 @@ interface OutboxMemory {
 
 const firstForgetAt = (fleet: Fleet, { presence }: Config): number =>
   [...fleet.members()].reduce(
-    (earliest, { lastSeenAt }) => Math.min(earliest, lastSeenAt + presence.forgetAfterMs),
+    (earliest, { lastSeenAt }) => Math.min(earliest, lastSeenAt + forgetAfterMs(fleet, presence)),
     Number.POSITIVE_INFINITY,
   );
 

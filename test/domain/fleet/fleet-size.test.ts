@@ -3,9 +3,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import { MAX_OFFERS_BYTES } from "../../../domain/fleet/crowd.ts";
 import { Fleet } from "../../../domain/fleet/fleet.ts";
 import { explain, explainClosest } from "../../../domain/routing/explanation.ts";
-import { MAX_OFFERS_BYTES } from "../../../durable-objects/operations/fleet/presence.ts";
 import { NOON } from "../job/sample-jobs.ts";
 import { policy, request, worker } from "./sample-fleet.ts";
 

@@ -2,7 +2,7 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { type Body, silence } from "../../support/workerd/client.ts";
+import { alarm, type Body, inStorage, silence } from "../../support/workerd/client.ts";
 import { create, present, read, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
 import { copyRow } from "../../support/workerd/rows.ts";
 
@@ -19,6 +19,28 @@ describe("presence", () => {
     expect([refused.status, refused.body.code]).toEqual([409, "too_many_workers"]);
     expect(refused.body.detail).toContain("20000");
     expect((await world.post("/presence", { instance: "made-7", ...offer })).status).toBe(200);
+  });
+
+  it("makes room by forgetting those that are silent longest, but none of which an operator said something", async () => {
+    await present("w1");
+    const heardAt = (at: string) => `json_set(record, '$.instance', 'made-' || i, '$.lastHeartbeatAt', ${at})`;
+    await copyRow(world, "workers", 19_999, { ...MADE, record: heardAt(`${Date.now() - 120_000} - i`) });
+    await inStorage(world, ({ sql }) => {
+      const pause = `json_set(record, '$.pause', json('{"reason":"broken","untilAt":null}'))`;
+      sql.exec(`UPDATE workers SET record = ${pause} WHERE instance = 'made-19999'`);
+    });
+    await evictDurableObject(world.stub);
+    const offer = { instance: "one-more", provider: "p", status: "idle", tags: "" };
+    expect((await world.post("/presence", offer)).body.code).toBe("too_many_workers");
+    await expect
+      .poll(async () => {
+        await alarm(world);
+        return (await world.ok("GET", "/api/workers?limit=1")).total;
+      })
+      .toBe(18_000);
+    expect((await world.post("/presence", offer)).status).toBe(200);
+    const status = async (name: string) => (await world.get(`/api/workers/${name}`)).status;
+    expect(await Promise.all(["w1", "made-19999", "made-19998", "made-1"].map(status))).toEqual([200, 200, 404, 200]);
   });
 
   it("counts the models that its runtime lists with the others, and names the field that is too long", async () => {
