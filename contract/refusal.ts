@@ -273,8 +273,10 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   files_full: {
     status: 507,
     title: "Files full",
-    detail: ({ of, heldBytes, limitBytes }) =>
-      `this ${of}'s files take ${heldBytes} bytes of ${limitBytes}: delete files, or raise files.max_gb in the config`,
+    detail: ({ of, count, maxCount, heldBytes, limitBytes }) =>
+      count < maxCount
+        ? `this ${of}'s files take ${heldBytes} bytes of ${limitBytes}: delete files, or raise files.max_gb in the config`
+        : `this ${of} has ${count} files, which is the maximum: delete files`,
   },
   file_too_large: { status: 413, title: "File too large", detail: ({ detail }) => detail },
   result_too_large: { status: 413, title: "Result too large", detail: ({ detail }) => detail },

@@ -128,23 +128,32 @@ export interface FilesHeld {
   readonly bytes: number;
 }
 
-/** Of what the files of a tenant may take, what one client's key may: it leaves some to others. */
+/** Of what the files of a tenant may be and take, what those of one client's key may: it leaves some to others. */
 const CLIENT_SHARE = 0.9;
 
-/** What a file's room is taken from: the tenant's, or its client's if that one has less left. */
+/** What a file's room is taken from. */
 export interface FilesRoom {
   readonly of: "tenant" | "key";
+  readonly count: number;
+  readonly maxCount: number;
   readonly heldBytes: number;
   readonly limitBytes: number;
 }
 
-/** `ofClient`: the bytes of the client's key whose file it is; null if it is nobody's or of a key with another role. */
-export const roomOf = ({ bytes }: FilesHeld, ofClient: number | null, maxBytes: number): FilesRoom => {
-  const shareBytes = Math.floor(maxBytes * CLIENT_SHARE);
-  return ofClient !== null && shareBytes - ofClient < maxBytes - bytes
-    ? { of: "key", heldBytes: ofClient, limitBytes: shareBytes }
-    : { of: "tenant", heldBytes: bytes, limitBytes: maxBytes };
-};
+export const roomOf = (
+  of: FilesRoom["of"],
+  { count, bytes }: FilesHeld,
+  maxBytes: number,
+  share = of === "key" ? CLIENT_SHARE : 1,
+): FilesRoom => ({
+  of,
+  count,
+  maxCount: share * MAX_FILES,
+  heldBytes: bytes,
+  limitBytes: Math.floor(share * maxBytes),
+});
 
-export const fits = ({ count }: FilesHeld, room: FilesRoom, bytes: number): Result<null, Refusal> =>
-  count >= MAX_FILES || room.heldBytes + bytes > room.limitBytes ? err({ code: "files_full", ...room }) : ok(null);
+export const fits = (room: FilesRoom, bytes: number): Result<null, Refusal> =>
+  room.count >= room.maxCount || room.heldBytes + bytes > room.limitBytes
+    ? err({ code: "files_full", ...room })
+    : ok(null);

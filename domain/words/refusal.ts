@@ -114,6 +114,8 @@ export type Refusal =
   | {
       readonly code: "files_full";
       readonly of: "tenant" | "key";
+      readonly count: number;
+      readonly maxCount: number;
       readonly heldBytes: number;
       readonly limitBytes: number;
     }

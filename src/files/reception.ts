@@ -3,7 +3,7 @@
 // makes no object: until a first row has come, its room is taken under the id of a small file.
 
 import { cleanFileName, type FileResource } from "../../contract/file.ts";
-import { type FilesRoom, newFileId, newShelvedId, RECEIVING_MS } from "../../domain/file/file.ts";
+import { newFileId, newShelvedId, RECEIVING_MS, roomOf } from "../../domain/file/file.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import type { Refusal, RefusalOf } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
@@ -76,7 +76,7 @@ export class Reception {
   readonly #arriving: Arriving;
   readonly #receiver: Receiver;
   #id: string;
-  #room: FilesRoom = { of: "tenant", heldBytes: 0, limitBytes: 0 };
+  #room = roomOf("tenant", { count: 0, bytes: 0 }, 0);
   /** All of a small file. */
   #row: Uint8Array<ArrayBuffer> | null = null;
   #stored: Stored | null = null;

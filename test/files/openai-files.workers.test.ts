@@ -2,7 +2,7 @@
 
 import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
-import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import { inStorage, newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
 
 const clientOf = ({ key }: Pick<World, "key">): OpenAI =>
@@ -192,6 +192,8 @@ describe("OpenAI's client", () => {
     });
     const file = await others.files.create({ file: await toFile(Buffer.from("x"), "x"), purpose: "user_data" });
     expect(file.bytes).toBe(1);
+    await inStorage(world, ({ sql }) => sql.exec("UPDATE file_sums SET files = 90000 WHERE owner != ''"));
+    await expect(own.uploads.create({ ...asked, bytes: 1 })).rejects.toThrow("this key has 90000 files");
     await own.uploads.cancel(announced[0] ?? "");
     expect((await own.uploads.create({ ...asked, bytes: 512 * MIB })).status).toBe("pending");
   });

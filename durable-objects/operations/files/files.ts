@@ -57,14 +57,17 @@ export interface ArrivedFile {
 export const announceFile = (turn: Turn, file: NewFile): Result<Announced, Refusal> =>
   announce(turn, file, { jobId: null, ownerKeyId: turn.caller.keyId });
 
-/** The files beside this one, and the room that they leave to one of this owner. */
-const beside = (turn: Turn, file: FileRecord | null, owner: string | null): { held: FilesHeld; room: FilesRoom } => {
+/** The room that the files beside this one leave: the owner's, if a client's key has less left than the tenant. */
+const roomBeside = (turn: Turn, file: FileRecord | null, owner: string | null): FilesRoom => {
   const { files, keys } = turn.store;
-  const { count, bytes } = files.held();
-  const own = file?.bytes ?? 0;
-  const held = { count: file === null ? count : count - 1, bytes: bytes - own };
-  const ofClient = owner !== null && keys.find(owner)?.role === "client" ? files.held(owner).bytes - own : null;
-  return { held, room: roomOf(held, ofClient, turn.memory.config.files.maxBytes) };
+  const { maxBytes } = turn.memory.config.files;
+  const left = (of: FilesRoom["of"], { count, bytes }: FilesHeld): FilesRoom =>
+    roomOf(of, { count: count - Number(file !== null), bytes: bytes - (file?.bytes ?? 0) }, maxBytes);
+  const ofTenant = left("tenant", files.held());
+  if (owner === null || keys.find(owner)?.role !== "client") return ofTenant;
+  const ofKey = left("key", files.held(owner));
+  const hasLess = ofKey.limitBytes - ofKey.heldBytes < ofTenant.limitBytes - ofTenant.heldBytes;
+  return hasLess || ofKey.count >= ofKey.maxCount ? ofKey : ofTenant;
 };
 
 /** Room is taken before the bytes are sent. What does not say how long it is is announced again as it comes, with more. */
@@ -74,8 +77,8 @@ export const announce = (
   of: Pick<FileRecord, "jobId" | "ownerKeyId">,
 ): Result<Announced, Refusal> => {
   const before = turn.store.files.find(instead ?? id);
-  const { held, room } = beside(turn, before, of.ownerKeyId);
-  const fitting = fits(held, room, bytes ?? 0);
+  const room = roomBeside(turn, before, of.ownerKeyId);
+  const fitting = fits(room, bytes ?? 0);
   if (!fitting.ok) return fitting;
   if (instead !== null) turn.store.files.remove(instead);
   const createdAt = before?.createdAt ?? turn.nowAt;
@@ -109,8 +112,7 @@ export const arrive = (turn: Turn, arrived: ArrivedFile): Result<FileRecord, Ref
   const announced = turn.store.files.find(id);
   if (announced === null || announced.keyId !== turn.caller.keyId) return err(notFound("file", id));
   if (announced.sha256 !== null) return ok(announced);
-  const { held, room } = beside(turn, announced, announced.ownerKeyId);
-  const fitting = fits(held, room, facts.bytes);
+  const fitting = fits(roomBeside(turn, announced, announced.ownerKeyId), facts.bytes);
   if (!fitting.ok) {
     drop(turn, announced);
     return fitting;
