@@ -35,6 +35,8 @@ export const MAX_OPEN_BATCHES = 100;
 export const MAX_OPEN_OF_CLIENT = 90;
 /** Of a tenant, those included that have ended and are not forgotten yet. */
 export const MAX_BATCHES = 10_000;
+/** Of them those of one client's key. */
+export const MAX_BATCHES_OF_CLIENT = 9_000;
 const LONGEST_WINDOW_MS = 7 * DAY_MS;
 export const OUTPUT_LIFE_MS = { shortest: HOUR_MS, usual: 30 * DAY_MS, longest: 30 * DAY_MS };
 /** Different models in one batch: each has a window of its own. */

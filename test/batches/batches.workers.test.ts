@@ -69,6 +69,22 @@ it("keeps 10,000 batches that have ended and no more: one that is deleted makes 
   await world.ok("POST", "/v1/batches", asked);
 });
 
+it("keeps 9,000 of them of one client's key: others have the rest", async () => {
+  const world = await newWorld();
+  const client = await world.withKey("client");
+  const asked = async (by: Client) => {
+    const file = await upload(by, numbered(1));
+    return { input_file_id: file, endpoint: "/v1/embeddings", completion_window: "24h" };
+  };
+  const { id } = await client.ok("POST", "/v1/batches", await asked(client));
+  await client.ok("POST", `/v1/batches/${id}/cancel`);
+  await whenIs(world, id, "cancelled");
+  await copyRow(world, "batches", 8_999, { id: "'batch_' || i", record: "json_set(record, '$.id', 'batch_' || i)" });
+  const refused = await client.post("/v1/batches", await asked(client));
+  expect(refused.body.error.message).toContain("this key has 9000 batches");
+  await world.ok("POST", "/v1/batches", await asked(world));
+});
+
 it("begins no line while the tenant stores as much as it may, and says so", async () => {
   const world = await newWorld();
   const worker = await batchWorker(world, undefined, { concurrency: 1 });

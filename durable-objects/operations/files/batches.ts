@@ -8,6 +8,7 @@ import {
   isEnded,
   linesPerMinute,
   MAX_BATCHES,
+  MAX_BATCHES_OF_CLIENT,
   MAX_OPEN_BATCHES,
   MAX_OPEN_OF_CLIENT,
   type NewBatch,
@@ -62,7 +63,10 @@ export const create = (
   if (owner !== null && [...open.values()].filter(({ keyId }) => keyId === owner).length >= MAX_OPEN_OF_CLIENT)
     return err(tooMany("key", MAX_OPEN_OF_CLIENT, false));
   if (open.size >= MAX_OPEN_BATCHES) return err(tooMany("tenant", MAX_OPEN_BATCHES, false));
-  if (turn.store.batches.total() >= MAX_BATCHES) return err(tooMany("tenant", MAX_BATCHES, true));
+  const { batches } = turn.store;
+  if (owner !== null && batches.count({ ofKey: owner, form: null }) >= MAX_BATCHES_OF_CLIENT)
+    return err(tooMany("key", MAX_BATCHES_OF_CLIENT, true));
+  if (batches.total() >= MAX_BATCHES) return err(tooMany("tenant", MAX_BATCHES, true));
   const batch = createBatch({ ...asked, keyId: turn.caller.keyId }, windowMs, turn.nowAt);
   const keptUntil = Math.max(file.expiresAt, batch.expiresAt + AFTER_WINDOW_MS);
   turn.store.files.put({ ...file, expiresAt: keptUntil });
