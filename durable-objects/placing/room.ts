@@ -15,6 +15,8 @@ import { routePolicy } from "./route-policy.ts";
 
 /** Requirement groups that wait: each costs memory, and the opening of all groups looks at each. */
 export const MAX_GROUPS = 10_000;
+/** Of them clients may fill so many: their answers in the background may wait for ever. */
+export const MAX_GROUPS_OF_CLIENTS = 9_000;
 const SIZE_READ_EVERY_MS = 1_000;
 const BACKLOG_RETRY_SECONDS = 10;
 const GROUPS_RETRY_SECONDS = 10;
@@ -61,10 +63,11 @@ export const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
 /** Whether these groups may wait; those that wait already may always grow. */
 export const refuseGroups = (turn: Turn, groupKeys: readonly string[]): Result<null, Refusal> => {
   const { groups } = turn.memory.queue;
-  if (groups.size + groupKeys.length <= MAX_GROUPS) return ok(null);
+  const limit = turn.caller.role === "client" ? MAX_GROUPS_OF_CLIENTS : MAX_GROUPS;
+  if (groups.size + groupKeys.length <= limit) return ok(null);
   const opened = new Set(groupKeys.filter((key) => !groups.has(key)));
-  if (opened.size === 0 || groups.size + opened.size <= MAX_GROUPS) return ok(null);
-  return err({ code: "too_many_groups", limit: MAX_GROUPS, retryAfterSeconds: GROUPS_RETRY_SECONDS });
+  if (opened.size === 0 || groups.size + opened.size <= limit) return ok(null);
+  return err({ code: "too_many_groups", limit, retryAfterSeconds: GROUPS_RETRY_SECONDS });
 };
 
 /** Whether this job may wait, too. */

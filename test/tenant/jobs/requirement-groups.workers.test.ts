@@ -2,17 +2,34 @@
 
 import { expect, it } from "vitest";
 import { MAX_EXAMINED_TAGS, MAX_SKIPPED_REASONS } from "../../../durable-objects/operations/fleet/claims.ts";
-import { MAX_GROUPS } from "../../../durable-objects/placing/room.ts";
+import { MAX_GROUPS, MAX_GROUPS_OF_CLIENTS } from "../../../durable-objects/placing/room.ts";
 import { ageJob, alarm } from "../../support/workerd/client.ts";
 import { create, present, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
 import { copyWaitingJob } from "../../support/workerd/rows.ts";
 
 useOwnTenant();
 
-const fillWithGroups = async (): Promise<void> => {
+const fillWithGroups = async (count = MAX_GROUPS): Promise<void> => {
   await create({ tags: ["gpu", "only-0"] });
-  await copyWaitingJob(world, MAX_GROUPS - 1, "only-0", "'only-' || i");
+  await copyWaitingJob(world, count - 1, "only-0", "'only-' || i");
 };
+
+it("takes 9,000 of clients, whose answers in the background wait as long as nobody has their tags", async () => {
+  const client = await world.withKey("client");
+  await present("w1", { models: ["m"], apis: ["responses"] });
+  await fillWithGroups(MAX_GROUPS_OF_CLIENTS);
+  const ask = (tags: string) =>
+    client.post(
+      "/v1/responses",
+      { model: "m", input: "x", background: true },
+      { headers: { "x-signalbox-tags": tags } },
+    );
+  const refused = await ask("one-more");
+  expect([refused.status, refused.body.error.code]).toEqual([429, "too_many_groups"]);
+  expect((await ask("gpu,only-1")).status).toBe(429);
+  await create({ tags: ["one-more"] });
+  expect((await ask("")).status).toBe(200);
+});
 
 it("takes 10,000 groups of requirements and no more; those that wait may grow, and what is taken at once opens none", async () => {
   await present("full", { models: ["echo-of-groups"], apis: ["embeddings"], concurrency: 0 });
