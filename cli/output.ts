@@ -58,9 +58,14 @@ export class Output {
     return this.#options.isJson;
   }
 
+  /** Whether stdout is one. */
+  get isTerminal(): boolean {
+    return this.#options.out.isTerminal;
+  }
+
   /** Whether a person reads it now: not a pipe, not JSON. */
   get isForPeople(): boolean {
-    return this.#options.out.isTerminal && !this.isJson;
+    return this.isTerminal && !this.isJson;
   }
 
   /** Messages about progress, never data. */
@@ -128,7 +133,7 @@ export class Output {
 
   /** A pipe or a file gets the data as it is. */
   #show(text: string): void {
-    this.#write(this.#options.out.isTerminal ? printableLines(text) : text);
+    this.#write(this.isTerminal ? printableLines(text) : text);
   }
 
   #write(text: string): void {

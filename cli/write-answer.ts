@@ -1,13 +1,20 @@
-// Writes an answer's bytes while they arrive: a stored file, an export.
+// Writes an answer's bytes while they arrive: a stored file, an export. A terminal gets them as text that it cannot obey.
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Failure } from "./failure.ts";
 import { failed, removeFile, writeLocal } from "./local-file.ts";
+import type { Output } from "./output.ts";
 import { Progress } from "./progress.ts";
 import type { Context } from "./verb.ts";
 
 const reasonOf = ({ message, cause }: Error): string => (cause instanceof Error ? cause.message : message);
+
+const showText = async (output: Output, bytes: ReadableStream<Uint8Array>): Promise<void> => {
+  const decoder = new TextDecoder();
+  for await (const some of bytes) output.raw(decoder.decode(some, { stream: true }));
+  output.raw(decoder.decode());
+};
 
 /** Into a file, or `-`: onto stdout. The file is opened when there is an answer to write. */
 export const writeAnswer = async (
@@ -20,8 +27,9 @@ export const writeAnswer = async (
   const bytes = Number(headers.get("content-length") ?? Number.NaN);
   const progress = new Progress(output, "Fetches it", Number.isNaN(bytes) ? null : bytes);
   try {
-    const counted = Readable.fromWeb((body ?? new Blob([]).stream()).pipeThrough(progress.counter()) as never);
-    await pipeline(counted, to, { end: !isStdout, signal });
+    const counted = (body ?? new Blob([]).stream()).pipeThrough(progress.counter());
+    if (isStdout && output.isTerminal) await showText(output, counted);
+    else await pipeline(Readable.fromWeb(counted as never), to, { end: !isStdout, signal });
   } catch (error) {
     if (!isStdout) await removeFile(file);
     if (signal.aborted) throw error;

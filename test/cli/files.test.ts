@@ -3,6 +3,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Failure } from "../../cli/failure.ts";
 import { runCommand } from "./run-command.ts";
@@ -30,6 +31,14 @@ describe("files", () => {
     const target = path.join(folder, "out.bin");
     await runCommand(["files", "get", "file-1", "--output", target], () => new Response("came back"));
     expect(readFileSync(target, "utf8")).toBe("came back");
+  });
+
+  it("get shows a terminal nothing that it would obey", async () => {
+    const bytes = new TextEncoder().encode("a\u001b]0;title\u0007b\u009b2Jc\r\nü");
+    const inPieces = () =>
+      new Response(Readable.toWeb(Readable.from([...bytes].map((byte) => Uint8Array.of(byte)))) as never);
+    const { out } = await runCommand(["files", "get", "file-1"], inPieces, null, true);
+    expect(out).toBe("a ]0;title b 2Jc\n\nü");
   });
 
   it("get says what is wrong with where it writes, and leaves what is there if the service refuses", async () => {
