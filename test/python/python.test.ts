@@ -322,6 +322,16 @@ except Problem as problem: print(problem.code)
     expect((await once({ promt: "x" })).code).toBe(2);
   });
 
+  it("says nothing that a terminal would obey, whatever a prompt holds that a handler repeats", async () => {
+    writeFileSync(
+      path.join(folder, "repeats.py"),
+      `from signalbox import run, worker\n@worker(provider="py")\ndef main(job, ctx):\n    ctx.log(job["prompt"])\n    raise ValueError(job["prompt"])\nrun()\n`,
+    );
+    const prompt = "a\u001b]0;title\u0007b\u009b2Jc\u202ed\té\ne";
+    const { err } = await python([path.join(folder, "repeats.py"), "--once", JSON.stringify({ prompt })]);
+    expect(err.split("a ]0;title b 2Jc d\té\ne\n")).toHaveLength(3);
+  });
+
   it("runs a program without `run()` also where it cannot be replaced by another, as on Windows", async () => {
     writeFileSync(
       path.join(folder, "in its place.py"),
