@@ -13,12 +13,16 @@ import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
 import { findReadable, findVisible } from "./find-file.ts";
 
-/** Every file of a new job, or of a schedule's jobs, is there, and its creator may see it. */
-export const refuseGoneFiles = (turn: Turn, asked: readonly Pick<NewJob, "files">[]): Result<null, Refusal> => {
+/** Every file of a new job, of a batch's jobs or of a schedule's is there, and its creator may see it. */
+export const refuseGoneFiles = (
+  turn: Turn,
+  asked: readonly Pick<NewJob, "files">[],
+  inBatch = false,
+): Result<null, Refusal> => {
   for (const [at, { files = [] }] of asked.entries()) {
     for (const [index, id] of files.entries()) {
       if (findVisible(turn, id).ok) continue;
-      const path = asked.length === 1 ? `files.${index}` : `jobs.${at}.files.${index}`;
+      const path = inBatch ? `jobs.${at}.files.${index}` : `files.${index}`;
       return err(invalid(path, `there is no file ${JSON.stringify(id)}`));
     }
   }

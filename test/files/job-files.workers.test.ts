@@ -52,6 +52,8 @@ describe("a job's files", () => {
       jobs: [{ prompt: "a" }, { prompt: "b", files: ["file-none"] }],
     });
     expect([batch.status, batch.body.errors[0].path]).toEqual([400, "jobs.1.files.0"]);
+    const ofOne = await world.post("/api/jobs/batch", { jobs: [{ prompt: "b", files: ["file-none"] }] });
+    expect(ofOne.body.errors[0].path).toBe("jobs.0.files.0");
     const foreign = await newWorld();
     expect((await foreign.post("/api/jobs", { prompt: "x", files: [id] })).status).toBe(400);
     const many = Array.from({ length: 17 }, () => id);

@@ -59,10 +59,10 @@ export const createOne = (
 };
 
 /** Checked after looking for an earlier answer: a repeated request gets its first answer, whatever applies now. */
-const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
+const refuseNewJobs = (turn: Turn, asked: readonly NewJob[], inBatch = false): Result<null, Refusal> => {
   const open = allPass(
     () => permit(turn.memory.killswitch, "create"),
-    () => refuseGoneFiles(turn, asked),
+    () => refuseGoneFiles(turn, asked, inBatch),
     () => refuseBacklog(turn),
     () => refuseNewGroups(turn, asked),
     () =>
@@ -92,7 +92,7 @@ export const createMany = (
   request: { jobs: readonly NewJob[]; idempotency: Idempotency | null },
 ): Result<Replayable<{ readonly jobs: JobResource[] }>, Refusal> => {
   const create = (): Result<{ jobs: JobResource[] }, Refusal> => {
-    const open = refuseNewJobs(turn, request.jobs);
+    const open = refuseNewJobs(turn, request.jobs, true);
     if (!open.ok) return open;
     const reasons: WaitingReasons = new Map();
     return ok({ jobs: request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)) });
