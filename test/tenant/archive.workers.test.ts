@@ -156,8 +156,9 @@ describe("the archive", () => {
   it("lists what it has, newest first, by the filters of the list, page by page", async () => {
     const world = await worldWithWorker();
     const ids: string[] = [];
+    const more: Readonly<Record<number, Body>> = { 3: { model: "gpt-x" }, 4: { prompt: "an \u{1f993}, an old zebra" } };
     for (let index = 0; index < 5; index += 1)
-      ids.push(await finished(world, { metadata: { n: String(index) }, ...(index === 3 ? { model: "gpt-x" } : {}) }));
+      ids.push(await finished(world, { metadata: { n: String(index) }, ...more[index] }));
     // Two parts that overlap.
     await age(world, [ids[1] ?? "", ids[4] ?? ""]);
     await step(world);
@@ -191,6 +192,8 @@ describe("the archive", () => {
       result: null,
       truncated: ["prompt", "result"],
     });
+    // Not within a character.
+    expect((await listed("&max_chars=4&limit=1")).body.jobs[0].prompt).toBe("an ");
     for (const query of ["sort=cost_usd", "offset=1", "unpriced=true"])
       expect((await ask(world.key, "GET", `/api/jobs?archived=true&${query}`)).status).toBe(400);
     expect((await ask(world.key, "GET", "/api/jobs")).body.jobs).toEqual([]);

@@ -1,4 +1,4 @@
-// The filter of job lists on a line of the archive: the same names and meanings as in SQL (`../job-filter.ts`).
+// The filter of job lists on a line of the archive: the same names and meanings as in SQL (`../lists/conditions.ts`).
 
 import { type JobFilter, type JobFilterName, metadataOf } from "../../../contract/jobs/job-list.ts";
 import { fromIso } from "../../../contract/words/field.ts";

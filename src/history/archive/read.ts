@@ -3,6 +3,7 @@
 
 import type { JobResource } from "../../../contract/jobs/job.ts";
 import type { JobListQuery } from "../../../contract/jobs/job-list.ts";
+import { startOf } from "../../../contract/text/start-of.ts";
 import { fromIso } from "../../../contract/words/field.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
 import { Refused } from "../../http/refused.ts";
@@ -167,7 +168,7 @@ const shortened = (job: JobResource, maxChars: number): JobResource => {
   ];
   if (truncated.length === 0) return job;
   const cut = Object.fromEntries(
-    truncated.map((name) => [name, name === "prompt" ? job.prompt.slice(0, maxChars) : null]),
+    truncated.map((name) => [name, name === "prompt" ? startOf(job.prompt, maxChars) : null]),
   );
   return { ...job, ...cut, truncated } as JobResource;
 };
