@@ -169,6 +169,21 @@ describe("history.keep_days", () => {
     expect(await rowsOf(world.tenant, old)).toEqual(KEPT);
   });
 
+  it("is each tenant's own", async () => {
+    const [other, world] = [await newWorld(), await newWorld()];
+    const olds: [World, string][] = [];
+    for (const one of [other, world]) {
+      await worker(one);
+      olds.push([one, await finished(one)]);
+    }
+    await world.ok("PUT", "/config", { history: { keep_days: 30, keep_texts_days: 10 } });
+    await finished(world);
+    for (const [{ tenant }, id] of olds) await age(tenant, id, 40);
+    await runCron();
+    const left = await Promise.all(olds.map(([{ tenant }, id]) => rowsOf(tenant, id)));
+    expect(left).toEqual([KEPT, GONE]);
+  });
+
   it.each([0, -1, 1.5, "30"])("refuses %s", async (days) => {
     const world = await newWorld();
     expect((await world.put("/config", { history: { keep_days: days } })).status).toBe(400);
