@@ -14,6 +14,20 @@ const run = async (world: World, cost_usd: number | null, more: Record<string, u
   return world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: 1, cost_usd, usage });
 };
 
+/** The same once more long before, long after, and by another tenant: none of it counts. */
+const spendElsewhere = async (tenant: string): Promise<void> => {
+  const groups = { cost_hours: "provider, model", cost_by_hours: "name, value" };
+  const sums = "jobs, unpriced_jobs, nano_usd, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens";
+  const others = "SELECT '' AS other, -100 AS days UNION ALL SELECT '', 100 UNION ALL SELECT '-other', 0";
+  for (const [table, group] of Object.entries(groups))
+    await env.DB.prepare(
+      `INSERT INTO ${table} (tenant, hour_at, ${group}, ${sums})
+         SELECT tenant || other, hour_at + days * 86400000, ${group}, ${sums} FROM ${table}, (${others}) WHERE tenant = ?`,
+    )
+      .bind(tenant)
+      .run();
+};
+
 describe("cost by", () => {
   let world: World;
   let keyId = "";
@@ -35,6 +49,8 @@ describe("cost by", () => {
     const again = await world.ok("GET", `/api/jobs/${job.id}`);
     await start(world, again);
     await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: again.lease, result: 1, cost_usd: 2, usage });
+    await world.stub.drain();
+    await spendElsewhere(world.tenant);
   });
 
   const rowsBy = async (by: string): Promise<[string | null, number, number][]> => {

@@ -105,6 +105,7 @@ describe("sums", () => {
     await insert("last instant of yesterday", day - 1, 10);
     await insert("first instant of the month", monthStart, 100);
     await insert("last instant of the month before", monthStart - 1, 1_000);
+    await insert("long before", monthStart - 100 * DAY_MS, 10_000);
     const nano = async (period: string) => {
       const { total_usd, previous_total_usd } = await world.ok("GET", `/api/cost?period=${period}`);
       return [Math.round(total_usd * 1e9), Math.round(previous_total_usd * 1e9)];
