@@ -172,6 +172,7 @@ describe("a tenant that is deleted", () => {
   it("ends at once: keys, sessions and sockets; nothing of it is left, live or in history", async () => {
     const { world, id } = await withWork();
     const other = await withWork();
+    const others = await rowsOf(other.world.tenant);
     const key = await world.withKey("worker");
     const socket = await connectWorker(key.key ?? "", { instance: "s", status: "idle", provider: "p", tags: "" });
     expect(Object.keys(await rowsOf(world.tenant))).toEqual(expect.arrayContaining(["tenants", "jobs", "cost_hours"]));
@@ -179,7 +180,7 @@ describe("a tenant that is deleted", () => {
     expect([gone.status, gone.text]).toEqual([204, ""]);
     expect((await socket.closed).code).toBe(4401);
     for (const client of [world, key]) expect((await client.get("/config")).status).toBe(401);
-    expect(await rowsOf(world.tenant)).toEqual({});
+    expect([await rowsOf(world.tenant), await rowsOf(other.world.tenant)]).toEqual([{}, others]);
     const tenants = (await asOperator("GET", "/admin/tenants")).body.tenants.map((one: Body) => one.tenant);
     expect(tenants).not.toContain(world.tenant);
     expect(await other.world.ok("GET", `/api/jobs/${other.id}`)).toMatchObject({ status: "completed" });
