@@ -17,6 +17,21 @@ DONE = "[DONE]"
 ENDS_WITH_DONE = ("chat/completions", "completions")
 ANSWERS_IN_TEXT = ("audio/transcriptions", "audio/translations")
 """APIs of which a plain text is an answer as it is."""
+ANSWER_HAS = {
+    "chat/completions": ("choices",),
+    "completions": ("choices",),
+    "messages": ("content",),
+    "responses": ("output",),
+    "embeddings": ("data",),
+    "rerank": ("results", "data"),
+    "images/generations": ("data",),
+    "images/edits": ("data",),
+    "audio/transcriptions": ("text", "segments"),
+    "audio/translations": ("text", "segments"),
+    "audio/speech": ("audio", "data", "url"),
+    "messages/count_tokens": ("input_tokens",),
+}
+"""Of which an answer has one, also an answer that says nothing."""
 
 
 class TextAnswer:
@@ -188,6 +203,14 @@ def text_answer_of(job: Mapping[str, Any]) -> TextAnswer | None:
     """None for ordinary jobs, and for APIs whose answers are no text."""
     form = _FORMS.get(job.get("api") or "")
     return form(job.get("model") or "") if form else None
+
+
+def is_answer_of(api: str, result: Any) -> bool:
+    """An object of another kind would pass for an answer that says nothing. Of some APIs it is the list itself."""
+    if isinstance(result, list):
+        return api == "rerank"
+    names = ANSWER_HAS.get(api)
+    return isinstance(result, dict) and (names is None or any(result.get(name) is not None for name in names))
 
 
 _COUNTS = {"input_tokens": ("input_tokens", "prompt_tokens"), "output_tokens": ("output_tokens", "completion_tokens")}

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._answers import ANSWERS_IN_TEXT, DONE, ENDS_WITH_DONE, Event, counted_in, text_answer_of
+from ._answers import ANSWER_HAS, ANSWERS_IN_TEXT, DONE, ENDS_WITH_DONE, Event, counted_in, is_answer_of, text_answer_of
 from ._log import log
 from ._requests import BYTES_LIKE
 
@@ -111,8 +111,9 @@ class Context:
             is_plain = (self._job.get("input") or {}).get("response_format") in ("text", "srt", "vtt")
             return result if is_plain and not self._job.get("stream") else {"text": result}
         is_text = isinstance(result, str) and self._form is not None and not self._has_chunks
-        if not (is_text or isinstance(result, (dict, list)) or (self._has_chunks and self._job.get("stream"))):
-            what = "text, or one as a dict" if self._form else "one as a dict"
+        is_streamed = self._has_chunks and self._job.get("stream") and not isinstance(result, (dict, list))
+        if not (is_text or is_streamed or is_answer_of(api, result)):
+            what = ("text, or " if self._form else "") + f'a dict with "{ANSWER_HAS.get(api, ("data",))[0]}"'
             hint = ', also for a client without a stream (job["stream"])' if self._has_chunks else ""
             raise Fail("bad_output", f"There is no answer of {api}: the result must be {what}{hint}")
         if is_text and not self._texts:

@@ -34,6 +34,7 @@ def own(job, ctx):
             yield {**head, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
         return
     if job["prompt"] == "nothing": return 5
+    if job["prompt"] == "another thing": return {"text": "Hello"}
     choice = {"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}
     usage = {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}
     return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
@@ -167,8 +168,8 @@ describe.skipIf(lacksPython)("a Python function that writes an API's own form", 
     expect(said).toBe("Hello");
   });
 
-  test("fails the job where it is none", async () => {
-    const asked = openai().chat.completions.create({ model, messages: [{ role: "user", content: "nothing" }] });
+  test.each(["nothing", "another thing"])("fails the job where it is %s", async (content) => {
+    const asked = openai().chat.completions.create({ model, messages: [{ role: "user", content }] });
     await expect(asked).rejects.toThrow("There is no answer of chat/completions");
   });
 });

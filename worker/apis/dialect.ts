@@ -50,8 +50,10 @@ export type Dialect = {
 export const isAnswerOf = ({ answerHas }: Dialect, result: unknown): boolean =>
   answerHas.some((path) => readPath(result, path) != null);
 
+export const mainField = ({ answerHas: [path = ""] }: Dialect): string => path.split(".")[0] ?? "";
+
 /** What is wrong with an answer of another program. */
-export const lacking = ({ answerHas: [path = ""] }: Dialect): string => `its answer has no ${path.split(".")[0]}`;
+export const lacking = (dialect: Dialect): string => `its answer has no ${mainField(dialect)}`;
 
 export const CONTENT: Noted = { kind: "content" };
 export const OTHER: Noted = { kind: "other" };

@@ -7,6 +7,7 @@ import { dataOf } from "../../contract/text/event-text.ts";
 import { objectOf } from "../../contract/text/json-object.ts";
 import { utf8Bytes } from "../../contract/words/field.ts";
 import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
+import { isAnswerOf, mainField } from "../apis/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
 import { type TextAnswer, textAnswerOf } from "../apis/text-answers.ts";
@@ -116,8 +117,9 @@ export class Answer {
     const result = hasResult ? this.#result : text === "" ? this.#given.empty : text;
     if (api === null) return { ok: true, result, ...this.spent };
     const isText = typeof result === "string" && this.isTextual;
-    // Before the end of its text is told: a stream without an answer must not look whole.
-    if (!isText && (typeof result !== "object" || result === null)) return failed(this.none(), this.spent);
+    // Before the end of its text is told: a stream without an answer must not look whole, and neither must an object of
+    // another kind.
+    if (!isText && !isAnswerOf(DIALECTS[api], result)) return failed(this.none(), this.spent);
     const whole = isText || this.hasText ? await this.#end(api, isText ? result : text) : null;
     if (isText) return { ok: true, result: whole ?? this.#transcript(result), ...this.spent };
     return { ok: true, result, ...DIALECTS[api].spentOf(result), ...this.spent };
@@ -132,7 +134,8 @@ export class Answer {
   /** The failure of an API's job that came to no answer. */
   none(): JobFailure {
     const { api } = this.#given.task;
-    const message = `There is no answer of ${api}: the result must be ${this.isTextual ? "text, or " : ""}one as an object`;
+    const has = api === null ? "" : mainField(DIALECTS[api]);
+    const message = `There is no answer of ${api}: the result must be ${this.isTextual ? "text, or " : ""}an object with "${has}"`;
     return { code: "bad_output", message, retryable: false };
   }
 

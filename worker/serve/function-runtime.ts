@@ -121,17 +121,22 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
   const { signal } = options;
   try {
     const context = contextOf(given, task, options, answer, life);
-    const result = await finished(await given.handler(facts, context), context);
+    const returned = await finished(await given.handler(facts, context), context);
     await Promise.all([...life.unawaited].filter((one) => !one.isHandled));
     if (signal.aborted) return failed(GONE, answer.spent);
+    const isChunked = dialect !== null && life.lastEvent !== "";
+    // Beside chunks only an object counts: it is what an API's client gets, whatever was emitted before.
+    const counts = isChunked ? isObject(returned) : dialect === null ? returned !== undefined : returned != null;
+    const result = counts ? written(returned) : undefined;
+    // Before its chunks are ended, as if they were the answer.
+    if (isChunked && counts && !isAnswerOf(dialect, result)) return failed(answer.none(), answer.spent);
     if (lacksEnd(task.job, life)) {
       life.told?.take("[DONE]");
       await options.emit([DONE]);
     }
     if (answer.failure !== null) return await answer.outcome();
-    if (dialect === null || life.lastEvent === "" || isWhole(result)) {
-      if (dialect === null ? result !== undefined : result != null)
-        answer.take({ key: "result", result: written(result) });
+    if (!isChunked || counts) {
+      if (counts) answer.take({ key: "result", result });
       return await answer.outcome();
     }
     const whole = life.told?.isWhole() ? life.told.result() : null;
@@ -146,9 +151,6 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
     life.isOver = true;
   }
 };
-
-/** What an API's client gets, whatever was emitted before. */
-const isWhole = (result: unknown): boolean => typeof result === "object" && result !== null;
 
 const MIXED = "an answer is emitted as text or as chunks, not as both";
 

@@ -26,6 +26,14 @@ const TEXT_AT: Readonly<Record<TextApi, string>> = {
   responses: "output.0.content.0.text",
 };
 
+/** As little of it as an answer has. */
+const OWN_FORM: Readonly<Record<TextApi, object>> = {
+  "chat/completions": { choices: [{ message: { role: "assistant", content: null } }] },
+  completions: { choices: [{ text: "" }] },
+  messages: { content: [] },
+  responses: { output: [] },
+};
+
 /** What a client puts together from the events. */
 const assembled = (api: TextApi, events: readonly string[]): unknown => {
   const assembly = DIALECTS[api].assemble?.();
@@ -89,13 +97,25 @@ describe.each(APIS)("of %s", (api) => {
   });
 
   test("an answer of the API's own form is passed on as it is, and ends what was said before", async () => {
-    const whole = { id: "own" };
+    const whole = OWN_FORM[api];
     const { outcome, events } = await served(api, async (_, { emit }) => {
       await emit("Hello");
       return whole;
     });
     expect(outcome).toMatchObject({ ok: true, result: whole });
     expect(saysItsEnd(api, events.at(-1) ?? "")).toBe(true);
+  });
+
+  test.each([{ text: "Hel {lo}" }, ["Hel"], { error: { message: "no" } }])("%j is no answer", async (result) => {
+    for (const said of ["", "Hello"]) {
+      const { outcome, events } = await served(api, (_, { emit }) => emit(said).then(() => result));
+      expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output" } });
+      expect(saysItsEnd(api, events.at(-1) ?? "")).toBe(false);
+    }
+    const program = node(`console.log(JSON.stringify(${JSON.stringify({ result })}))`);
+    const { outcome, told } = await runCommand(program, { apis: api }, { api, job: assignedJob({ id: "j", api }) });
+    expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output" } });
+    expect(told).toEqual([]);
   });
 
   test("a command answers with its output", async () => {

@@ -70,7 +70,7 @@ test("an event of an API that names its events has its type as its name", async 
 });
 
 test("a handler that emits nothing says nothing", async () => {
-  expect(await said("chat/completions", () => ({ choices: [] }), false)).toEqual([]);
+  expect(await said("chat/completions", () => ({ choices: [{ message: {} }] }), false)).toEqual([]);
 });
 
 test.each([5, true, ["a"]])("a handler that emits %j, neither text nor a chunk, is told so", async (part) => {
@@ -101,9 +101,18 @@ test.each<[string, Handler, boolean]>([
   ["nothing", () => undefined, true],
   ["null", () => null, true],
   ["a number", () => 5, false],
+  ["another object", () => ({ text: "Hello" }), false],
+  ["another object", () => ({ text: "Hello" }), true],
 ])("%s in place of an answer fails the job (%j, a stream: %j)", async (_, handler, stream) => {
   const { outcome } = await run("chat/completions", handler, stream);
   expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output", retryable: false } });
+});
+
+test("an object that is no answer fails the job behind its chunks, too, whose end nobody is told", async () => {
+  const handler: Handler = (_, { emit }) => emit({ choices: [{ delta: { content: "Hel" } }] }).then(() => ({ ok: 1 }));
+  const { events, outcome } = await run("chat/completions", handler);
+  expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output" } });
+  expect(events).toEqual([expect.stringContaining("Hel")]);
 });
 
 test("nothing in place of a transcript fails the job, and text does not", async () => {
@@ -202,7 +211,7 @@ test.each(["keepalive", "response.code_interpreter_call_code.delta", "error"])(
 );
 
 test("what an answer says of its counts are its job's, unless the handler said otherwise", async () => {
-  const told = { choices: [], model: "m1", usage: { prompt_tokens: 3, completion_tokens: 2 } };
+  const told = { choices: [{ message: {} }], model: "m1", usage: { prompt_tokens: 3, completion_tokens: 2 } };
   const { outcome } = await answered("chat/completions", () => told, false);
   expect(outcome).toMatchObject({ result: told, model: "m1", usage: { input_tokens: 3, output_tokens: 2 } });
   const own = await answered(
