@@ -225,6 +225,13 @@ def counted_in(answer: Any) -> dict[str, int] | None:
     return counts if all(type(count) is int and count >= 0 for count in counts.values()) else None
 
 
+def asks_several(job: Mapping[str, Any]) -> bool:
+    """Whether its answer has a choice for each of several prompts, none of which is what the user said last."""
+    body = job.get("input")
+    prompt = body.get("prompt") if job.get("api") == "completions" and isinstance(body, Mapping) else None
+    return isinstance(prompt, list) and len(prompt) > 1 and not isinstance(prompt[0], int)
+
+
 _REMINDER = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*", re.DOTALL)
 
 

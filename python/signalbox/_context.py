@@ -10,7 +10,17 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._answers import ANSWER_HAS, ANSWERS_IN_TEXT, DONE, ENDS_WITH_DONE, Event, counted_in, is_answer_of, text_answer_of
+from ._answers import (
+    ANSWER_HAS,
+    ANSWERS_IN_TEXT,
+    DONE,
+    ENDS_WITH_DONE,
+    Event,
+    asks_several,
+    counted_in,
+    is_answer_of,
+    text_answer_of,
+)
 from ._log import log
 from ._requests import BYTES_LIKE
 
@@ -38,6 +48,13 @@ class Fail(Exception):
         super().__init__(code, message)
         self.code = code
         self.message = message
+
+
+class SeveralPrompts(Fail):
+    """A client would take a text for the answer to the first."""
+
+    def __init__(self) -> None:
+        super().__init__("unsupported_parameter", "prompt: this program answers one in a request, not a list of several")
 
 
 class Cancelled(BaseException):
@@ -91,6 +108,8 @@ class Context:
     def _say(self, text: str) -> None:
         if self._has_chunks and self._job.get("api"):
             raise TypeError(MIXED)
+        if asks_several(self._job):
+            raise SeveralPrompts
         before = self._form.start() if self._form and not self._texts else []
         self._texts.append(text)
         self._text_bytes += len(text.encode("utf-8", "replace"))

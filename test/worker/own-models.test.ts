@@ -129,6 +129,10 @@ describe.each([
     for await (const { choices } of await openai().completions.create({ model, prompt: "hello to all", stream: true }))
       said += choices[0]?.text ?? "";
     expect(said).toBe("HELLO TO ALL");
+    for (const stream of [true, false])
+      await expect(openai().completions.create({ model, prompt: ["hello", "to all"], stream })).rejects.toThrow(
+        /^400 prompt: /,
+      );
   });
 
   test.skipIf(isSkipped)("answers messages, plain and in a stream", async () => {

@@ -147,6 +147,10 @@ export const TEXT_ANSWERS: Readonly<Record<TextApi, (model: string) => TextAnswe
 export const textAnswerOf = (api: Api | null, model: string): TextAnswer | null =>
   api === null ? null : (entryOf(TEXT_ANSWERS, api)?.(model) ?? null);
 
+/** Whether its answer has a choice for each of several prompts, none of which is what the user said last. */
+export const asksSeveral = (api: Api | null, { prompt }: JsonObject): boolean =>
+  api === "completions" && Array.isArray(prompt) && prompt.length > 1 && typeof prompt[0] !== "number";
+
 const textsOf = (content: unknown): string[] => {
   if (typeof content === "string") return [content];
   const texts = Array.isArray(content) ? content.map((part) => objectOf(part).text) : [];

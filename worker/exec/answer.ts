@@ -10,7 +10,7 @@ import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts
 import { isAnswerOf, mainField } from "../apis/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
-import { type TextAnswer, textAnswerOf } from "../apis/text-answers.ts";
+import { asksSeveral, type TextAnswer, textAnswerOf } from "../apis/text-answers.ts";
 import type { Spent } from "../apis/usage.ts";
 import { failed, type JobFailure, type JobTask, type Outcome, type RunOptions } from "../calls/runtime.ts";
 import type { FileBytes, JobFiles } from "../job-files.ts";
@@ -34,6 +34,7 @@ export class Answer {
   readonly #given: AnswerOptions;
   /** How the job's API writes a text; null for ordinary jobs, and if its answers are none. */
   readonly #form: TextAnswer | null;
+  readonly #asksSeveral: boolean;
   #texts: string[] = [];
   #textBytes = 0;
   #outputChars = 0;
@@ -46,6 +47,7 @@ export class Answer {
   constructor(given: AnswerOptions) {
     this.#given = given;
     this.#form = textAnswerOf(given.task.api, given.model ?? "");
+    this.#asksSeveral = asksSeveral(given.task.api, objectOf(given.task.input));
   }
 
   /** Whether text can be the answer. */
@@ -117,6 +119,7 @@ export class Answer {
     const result = hasResult ? this.#result : text === "" ? this.#given.empty : text;
     if (api === null) return { ok: true, result, ...this.spent };
     const isText = typeof result === "string" && this.isTextual;
+    if (isText && this.#asksSeveral) return failed(SEVERAL_PROMPTS, this.spent);
     // Before the end of its text is told: a stream without an answer must not look whole, and neither must an object of
     // another kind.
     if (!isText && !isAnswerOf(DIALECTS[api], result)) return failed(this.none(), this.spent);
@@ -153,6 +156,7 @@ export class Answer {
 
   #say(text: string): Promise<void> | undefined {
     if (text === "" || this.#failure !== null) return undefined;
+    if (this.#asksSeveral) return void this.fail(SEVERAL_PROMPTS);
     this.#textBytes += utf8Bytes(text);
     if (this.#textBytes > MAX_LARGE_RESULT_BYTES) {
       this.fail(tooMuch());
@@ -178,6 +182,14 @@ export class Answer {
     }
   }
 }
+
+/** A client would take the text for the answer to the first. */
+const SEVERAL_PROMPTS: JobFailure = {
+  code: "unsupported_parameter",
+  message: "prompt: this program answers one in a request, not a list of several",
+  status: 400,
+  retryable: false,
+};
 
 const textEvent = (text: string): string => writeEvent({ text });
 
