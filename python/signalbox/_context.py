@@ -20,6 +20,7 @@ from ._answers import (
     counted_in,
     is_answer_of,
     text_answer_of,
+    vectors_as_asked,
 )
 from ._log import log
 from ._requests import BYTES_LIKE
@@ -147,7 +148,7 @@ class Context:
             return self._form.whole(result, counted)
         if counted is None and (told := counted_in(result)):
             self._spent["usage"] = told
-        return result
+        return vectors_as_asked(self._job.get("input"), result) if api == "embeddings" else result
 
     def progress(self, share: float, message: str | None = None) -> None:
         """`share` from 0 to 1; what is no number is 0, since a job is not to be lost for it."""

@@ -26,6 +26,11 @@ def upper(job, ctx):
     for word in job["prompt"].upper().split(" "):
         yield word if word == "HELLO" else " " + word
 
+@worker(provider="vectors", models=["vectors"], instance="py-4", apis=["embeddings"])
+def embed(job, ctx):
+    data = [{"object": "embedding", "index": at, "embedding": [0.5, -1]} for at, _ in enumerate(job["input"]["input"])]
+    return {"object": "list", "model": "vectors", "data": data, "usage": {"prompt_tokens": 2, "total_tokens": 2}}
+
 @worker(provider="own", models=["own form"], instance="py-2", concurrency=2, apis=["chat/completions"], process=True)
 def own(job, ctx):
     head = {"id": "own", "created": 1, "model": job["model"]}
@@ -81,7 +86,7 @@ beforeAll(async () => {
   }
   await eventually(async () => {
     const { body } = await send({ url: server.url, key: server.adminKey }, "GET", "/v1/models");
-    const pythons = lacksPython ? [] : ["python", "own form", "python ears"];
+    const pythons = lacksPython ? [] : ["python", "own form", "python ears", "vectors"];
     const models = ["command", "command ears", "function", ...pythons];
     expect(
       body.data.map(({ id }: { id: string }) => id),
@@ -156,6 +161,17 @@ describe.each([
 test.skipIf(lacksPython)("a Python function gets a request whose input is no text and no list", async () => {
   const asked = openai().responses.create({ model: "python", input: 7 as never });
   expect(await asked).toMatchObject({ status: "completed" });
+});
+
+test.skipIf(lacksPython)("a Python function's vectors have the form that a client asks for", async () => {
+  for (const [encoding_format, embedding] of [
+    ["float", [0.5, -1]],
+    ["base64", "AAAAPwAAgL8="],
+  ]) {
+    const asked = { model: "vectors", input: ["a", "b"], encoding_format };
+    const { body } = await send({ url: server.url, key: server.adminKey }, "POST", "/v1/embeddings", asked);
+    expect(body.data).toMatchObject([{ embedding }, { embedding }]);
+  }
 });
 
 describe.skipIf(lacksPython)("a Python function that writes an API's own form", () => {

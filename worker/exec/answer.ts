@@ -12,6 +12,7 @@ import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
 import { asksSeveral, type TextAnswer, textAnswerOf } from "../apis/text-answers.ts";
 import type { Spent } from "../apis/usage.ts";
+import { vectorsAsAsked } from "../apis/vectors.ts";
 import { failed, type JobFailure, type JobTask, type Outcome, type RunOptions } from "../calls/runtime.ts";
 import type { FileBytes, JobFiles } from "../job-files.ts";
 import type { Instruction } from "./instruction.ts";
@@ -125,7 +126,8 @@ export class Answer {
     if (!isText && !isAnswerOf(DIALECTS[api], result)) return failed(this.none(), this.spent);
     const whole = isText || this.hasText ? await this.#end(api, isText ? result : text) : null;
     if (isText) return { ok: true, result: whole ?? this.#transcript(result), ...this.spent };
-    return { ok: true, result, ...DIALECTS[api].spentOf(result), ...this.spent };
+    const asked = api === "embeddings" ? vectorsAsAsked(objectOf(this.#given.task.input), objectOf(result)) : result;
+    return { ok: true, result: asked, ...DIALECTS[api].spentOf(result), ...this.spent };
   }
 
   /** A text of which there are no events. */

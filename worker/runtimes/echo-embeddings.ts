@@ -1,6 +1,7 @@
 // Embeddings of the echo runtime: a small vector of length one that depends only on the text.
 
 import type { JsonObject } from "../../contract/text/json-object.ts";
+import { vectorsAsAsked } from "../apis/vectors.ts";
 
 const DIMENSIONS = 8;
 const MAX_DIMENSIONS = 4096;
@@ -14,13 +15,9 @@ export const echoEmbeddings = (body: JsonObject, model: string): JsonObject => {
     .join(" ")
     .split(/\s+/)
     .filter((word) => word !== "").length;
-  const data = texts.map((text, index) => {
-    const vector = vectorOf(text, size);
-    const isBase64 = body.encoding_format === "base64";
-    const embedding = isBase64 ? Buffer.from(new Float32Array(vector).buffer).toString("base64") : vector;
-    return { object: "embedding", index, embedding };
-  });
-  return { object: "list", data, model, usage: { prompt_tokens: words, total_tokens: words } };
+  const data = texts.map((text, index) => ({ object: "embedding", index, embedding: vectorOf(text, size) }));
+  const usage = { prompt_tokens: words, total_tokens: words };
+  return vectorsAsAsked(body, { object: "list", data, model, usage });
 };
 
 const vectorOf = (text: string, size: number): number[] => {

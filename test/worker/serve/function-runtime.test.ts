@@ -142,6 +142,16 @@ test("text before what is no answer does not end as a whole stream", async () =>
   expect(events.join("")).not.toContain("stop");
 });
 
+test.each([
+  ["base64", "AAAAPwAAgL8="],
+  ["float", [0.5, -1]],
+])("vectors that a handler writes as lists are told as %s to a client that asks for it", async (format, told) => {
+  const given = { data: [{ index: 0, embedding: [0.5, -1] }], usage: { prompt_tokens: 1 } };
+  const task = taskOf({ api: "embeddings", input: { encoding_format: format }, job: assignedJob({ id: "j" }) });
+  const outcome = await runtimeOf(() => given, ["embeddings"]).run(task, quietRun());
+  expect(outcome).toMatchObject({ ok: true, result: { data: [{ index: 0, embedding: told }] } });
+});
+
 test("text in place of sound fails the job", async () => {
   expect(await run("audio/speech", () => "Hello", false)).toMatchObject({
     outcome: { ok: false, error: { code: "bad_output" } },
