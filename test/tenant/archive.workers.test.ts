@@ -192,7 +192,6 @@ describe("the archive", () => {
       result: null,
       truncated: ["prompt", "result"],
     });
-    // Not within a character.
     expect((await listed("&max_chars=4&limit=1")).body.jobs[0].prompt).toBe("an ");
     for (const query of ["sort=cost_usd", "offset=1", "unpriced=true"])
       expect((await ask(world.key, "GET", `/api/jobs?archived=true&${query}`)).status).toBe(400);
@@ -382,6 +381,7 @@ describe("a tenant with an archive", () => {
       ...store,
       put: async (key, bytes) => {
         expect((await ask(ROOT_KEY, "DELETE", `/admin/tenants/${world.tenant}`)).status).toBe(204);
+        expect((await ask(ROOT_KEY, "POST", "/admin/tenants", { tenant: world.tenant })).status).toBe(201);
         await store.put(key, bytes);
       },
     };
