@@ -165,6 +165,8 @@ describe("a provider's refusal", () => {
     [402, "no credit", false],
     [403, "may not accept the key of provider:acme", false],
     [404, "no model list at this address", false],
+    [408, "answered 408", true],
+    [425, "answered 425", true],
     [429, "too many requests", true],
     [500, "answered 500", true],
     [503, "answered 503", true],

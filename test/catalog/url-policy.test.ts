@@ -21,6 +21,7 @@ describe("models_sync_url", () => {
     "",
     "https://user@models.example.com/",
     "https://user:pass@models.example.com/",
+    "https://:pass@models.example.com/",
     "https://models.example.com/#x",
     "https://localhost/models",
     "https://localhost./models",
