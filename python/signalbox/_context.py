@@ -45,6 +45,8 @@ class Retry(Exception):
 class Fail(Exception):
     """Fails the job for good, with a code of your own."""
 
+    _status: int | None = None
+
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)
         self.code = code
@@ -53,6 +55,8 @@ class Fail(Exception):
 
 class SeveralPrompts(Fail):
     """A client would take a text for the answer to the first."""
+
+    _status = 400
 
     def __init__(self) -> None:
         super().__init__("unsupported_parameter", "prompt: this program answers one in a request, not a list of several")

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from ._context import MAX_RESULT_BYTES, Context, Fail, Job, Outcome, Retry, SeveralPrompts
+from ._context import MAX_RESULT_BYTES, Context, Fail, Job, Outcome, Retry
 from ._log import log
 
 MAX_MESSAGE = 8000
@@ -85,7 +85,7 @@ def _failure_by(error: BaseException) -> dict[str, Any]:
         return {"code": "retry", "message": _text_of(error)[:MAX_MESSAGE], "retryable": True, **_pause_of(error.after)}
     if isinstance(error, Fail):
         code = "".join(char if char.isprintable() else " " for char in _text_of(error.code)).strip()[:64]
-        status = {"status": 400} if isinstance(error, SeveralPrompts) else {}
+        status = {"status": error._status} if error._status else {}
         return {"code": code or "failed", "message": _text_of(error.message)[:MAX_MESSAGE], **status, "retryable": False}
     log.error("a handler failed:\n%s", "".join(traceback.format_exception(type(error), error, error.__traceback__)))
     name = type(error).__name__

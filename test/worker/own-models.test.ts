@@ -1,11 +1,12 @@
 // A command, a TypeScript function and a Python function that answer with text, as models of real AI clients.
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DIALECTS } from "../../worker/apis/dialects.ts";
 import { type ServedWorker, serve } from "../../worker/serve/serve.ts";
 import { SIGNALBOX } from "../support/command-line.ts";
 import { eventually } from "../support/eventually.ts";
@@ -172,6 +173,17 @@ test.skipIf(lacksPython)("a Python function's vectors have the form that a clien
     const { body } = await send({ url: server.url, key: server.adminKey }, "POST", "/v1/embeddings", asked);
     expect(body.data).toMatchObject([{ embedding }, { embedding }]);
   }
+});
+
+test.skipIf(lacksPython)("a Python function's answer has what that of any other program has", () => {
+  const program = "import json; from signalbox._answers import ANSWER_HAS; print(json.dumps(ANSWER_HAS))";
+  const told = execFileSync(PYTHON, ["-c", program], { env: { PATH: process.env.PATH, PYTHONPATH }, encoding: "utf8" });
+  // Of some APIs it is a list.
+  const namesOf = (paths: readonly string[]) =>
+    [...new Set(paths.map((one) => one.split(".")[0]))].filter((name) => name !== "0");
+  expect(JSON.parse(told)).toEqual(
+    Object.fromEntries(Object.entries(DIALECTS).map(([api, { answerHas }]) => [api, namesOf(answerHas)])),
+  );
 });
 
 describe.skipIf(lacksPython)("a Python function that writes an API's own form", () => {
