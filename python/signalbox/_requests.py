@@ -142,7 +142,7 @@ def while_away(look: Callable[[], Any]) -> Any:
             time.sleep(random.uniform(1.0, 3.0))
 
 
-def until_reached(send: Callable[[], Any], is_over: Callable[[], bool]) -> Any:
+def until_reached(send: Callable[[], dict[str, Any]], is_over: Callable[[], bool]) -> dict[str, Any]:
     """Sends again for some minutes what may not be sent twice, as long as nothing answers at the address."""
     for failures in range(20):
         try:
