@@ -75,7 +75,7 @@ export const givesResult = (report: { result?: unknown } & Elsewhere): boolean =
 };
 export const RESULT_MISSING = {
   path: ["result"],
-  message: "is required: give one of result, result_file and result_bytes",
+  message: "give one of result, result_file and result_bytes, and no other",
 };
 
 export const startRequest = z.strictObject(startFields).meta({ id: "Start" });

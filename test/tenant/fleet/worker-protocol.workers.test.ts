@@ -157,7 +157,7 @@ describe("a lease", () => {
     }
     const missing = await world.post(`/api/jobs/${id}/complete`, { lease: 1 });
     expect(missing.body.errors).toEqual([
-      { path: "result", message: "is required: give one of result, result_file and result_bytes" },
+      { path: "result", message: "give one of result, result_file and result_bytes, and no other" },
     ]);
     expect((await read(id)).status).toBe("assigned");
     expect(await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: null })).toMatchObject({
