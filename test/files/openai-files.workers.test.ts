@@ -194,6 +194,8 @@ describe("OpenAI's client", () => {
     expect(file.bytes).toBe(1);
     await inStorage(world, ({ sql }) => sql.exec("UPDATE file_sums SET files = 90000 WHERE owner != ''"));
     await expect(own.uploads.create({ ...asked, bytes: 1 })).rejects.toThrow("this key has 90000 files");
+    await inStorage(world, ({ sql }) => sql.exec("UPDATE file_sums SET files = iif(owner = '', 100000, 9)"));
+    await expect(own.uploads.create({ ...asked, bytes: 1 })).rejects.toThrow("this tenant has 100000 files");
     await own.uploads.cancel(announced[0] ?? "");
     expect((await own.uploads.create({ ...asked, bytes: 512 * MIB })).status).toBe("pending");
   });

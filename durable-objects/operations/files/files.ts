@@ -64,7 +64,8 @@ const roomBeside = (turn: Turn, file: FileRecord | null, owner: string | null): 
   const left = (of: FilesRoom["of"], { count, bytes }: FilesHeld): FilesRoom =>
     roomOf(of, { count: count - Number(file !== null), bytes: bytes - (file?.bytes ?? 0) }, maxBytes);
   const ofTenant = left("tenant", files.held());
-  if (owner === null || keys.find(owner)?.role !== "client") return ofTenant;
+  const isFull = ofTenant.count >= ofTenant.maxCount;
+  if (isFull || owner === null || keys.find(owner)?.role !== "client") return ofTenant;
   const ofKey = left("key", files.held(owner));
   const hasLess = ofKey.limitBytes - ofKey.heldBytes < ofTenant.limitBytes - ofTenant.heldBytes;
   return hasLess || ofKey.count >= ofKey.maxCount ? ofKey : ofTenant;
