@@ -152,12 +152,11 @@ const hear = (turn: Turn, request: Presence): Member => {
   const isConnected = turn.lastSocketSign(instance, turn.caller.keyId) !== null;
   if (wasOffline) turn.log("info", known === undefined ? "worker.registered" : "worker.returned", { worker: instance });
   storeWhatIsNew(turn, request, known, isConnected);
-  if (known === undefined) {
-    turn.memory.watch.forgetAt = Math.min(
-      turn.memory.watch.forgetAt,
-      turn.nowAt + forgetAfterMs(fleet, config.presence),
-    );
-    turn.due(turn.memory.watch.forgetAt);
+  // Also of one that is known: with what it names now, the offline ones may have to make room.
+  const forgetAt = turn.nowAt + forgetAfterMs(fleet, config.presence);
+  if (forgetAt < turn.memory.watch.forgetAt) {
+    turn.memory.watch.forgetAt = forgetAt;
+    turn.due(forgetAt);
   }
   const member = fleet.get(instance);
   if (member === undefined) throw new Error(`worker ${instance} was not registered`);

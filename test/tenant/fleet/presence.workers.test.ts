@@ -81,6 +81,22 @@ describe("presence", () => {
     );
   });
 
+  it("lets offline workers make room for what one that it knows names now", async () => {
+    const models = Array.from({ length: 500 }, (_, at) => `${at}-`.padEnd(128, "x"));
+    await present("w1", { models });
+    await copyRow(world, "worker_models", 942, { instance: MADE.instance });
+    await copyRow(world, "workers", 942, MADE);
+    await world.ok("PUT", "/config", { presence: { heartbeat_interval_seconds: 0.5, offline_after_seconds: 1 } });
+    await present("w2", { models: ["m"] });
+    await present("w2", { models });
+    await expect
+      .poll(async () => {
+        await alarm(world);
+        return (await world.ok("GET", "/api/workers?limit=1")).total;
+      })
+      .toBeLessThan(944);
+  });
+
   it("registers a worker and shows it as it is", async () => {
     const answer = await present("w1", {
       tags: "gpu, eu",
