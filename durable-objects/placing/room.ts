@@ -1,6 +1,7 @@
 // Whether the tenant has room for more: what it may store, and how many different requirements may wait. Nobody who
 // finishes or stops work is asked.
 
+import type { Role } from "../../domain/access/key.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
@@ -60,10 +61,14 @@ export const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
     ? ok(null)
     : err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
 
-/** Whether these groups may wait; those that wait already may always grow. */
-export const refuseGroups = (turn: Turn, groupKeys: readonly string[]): Result<null, Refusal> => {
+/** Whether these groups may wait, for a key of a role; those that wait already may always grow. */
+export const refuseGroups = (
+  turn: Turn,
+  groupKeys: readonly string[],
+  role: Role | undefined = turn.caller.role,
+): Result<null, Refusal> => {
   const { groups } = turn.memory.queue;
-  const limit = turn.caller.role === "client" ? MAX_GROUPS_OF_CLIENTS : MAX_GROUPS;
+  const limit = role === "client" ? MAX_GROUPS_OF_CLIENTS : MAX_GROUPS;
   if (groups.size + groupKeys.length <= limit) return ok(null);
   const opened = new Set(groupKeys.filter((key) => !groups.has(key)));
   if (opened.size === 0 || groups.size + opened.size <= limit) return ok(null);

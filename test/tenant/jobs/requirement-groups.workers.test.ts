@@ -3,7 +3,9 @@
 import { expect, it } from "vitest";
 import { MAX_EXAMINED_TAGS, MAX_SKIPPED_REASONS } from "../../../durable-objects/operations/fleet/claims.ts";
 import { MAX_GROUPS, MAX_GROUPS_OF_CLIENTS } from "../../../durable-objects/placing/room.ts";
+import { eventually } from "../../support/eventually.ts";
 import { ageJob, alarm } from "../../support/workerd/client.ts";
+import { begin, numbered, whenIs } from "../../support/workerd/embedding-batches.ts";
 import { create, present, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
 import { copyWaitingJob } from "../../support/workerd/rows.ts";
 
@@ -29,6 +31,17 @@ it("takes 9,000 of clients, whose answers in the background wait as long as nobo
   expect((await ask("gpu,only-1")).status).toBe(429);
   await create({ tags: ["one-more"] });
   expect((await ask("")).status).toBe(200);
+});
+
+it("gives the lines of a client's batch no group beyond those of clients", async () => {
+  const client = await world.withKey("client");
+  await fillWithGroups(MAX_GROUPS_OF_CLIENTS);
+  const clients = await begin(client, numbered(1, "nobodys"));
+  await whenIs(client, clients.id, "in_progress");
+  await begin(world, numbered(1, "nobodys-either"));
+  const made = async (model: string) => (await world.ok("GET", `/api/jobs?model=${model}`)).total;
+  await eventually(async () => expect(await made("nobodys-either")).toBe(1));
+  expect(await made("nobodys")).toBe(0);
 });
 
 it("takes 10,000 groups of requirements and no more; those that wait may grow, and what is taken at once opens none", async () => {
