@@ -223,9 +223,14 @@ def vectors_as_asked(body: Any, answer: Any) -> Any:
     return {**answer, "data": [_in_base64(one) for one in answer["data"]]}
 
 
+def _fits_into_four_bytes(value: Any) -> bool:
+    """Nor is NaN a number of an answer, in whatever form."""
+    return isinstance(value, (int, float)) and abs(value) < 3.4e38
+
+
 def _in_base64(one: Any) -> Any:
     vector = one.get("embedding") if isinstance(one, dict) else None
-    if not isinstance(vector, list) or not all(isinstance(value, (int, float)) for value in vector):
+    if not isinstance(vector, list) or not all(_fits_into_four_bytes(value) for value in vector):
         return one
     return {**one, "embedding": base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()}
 

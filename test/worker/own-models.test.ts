@@ -175,6 +175,16 @@ test.skipIf(lacksPython)("a Python function's vectors have the form that a clien
   }
 });
 
+test.skipIf(lacksPython)("a Python function's vectors with what is no number of four bytes are told in no form", () => {
+  const program = `
+import json; from signalbox._answers import vectors_as_asked
+given = [[0.5, 1], [float("nan")], [float("-inf")], [1e300], [10**400], ["1"], []]
+told = vectors_as_asked({"encoding_format": "base64"}, {"data": [{"embedding": one} for one in given]})
+print(json.dumps([isinstance(one["embedding"], str) for one in told["data"]]))`;
+  const told = execFileSync(PYTHON, ["-c", program], { env: { PATH: process.env.PATH, PYTHONPATH }, encoding: "utf8" });
+  expect(JSON.parse(told)).toEqual([true, false, false, false, false, false, true]);
+});
+
 test.skipIf(lacksPython)("a Python function's answer has what that of any other program has", () => {
   const program = "import json; from signalbox._answers import ANSWER_HAS; print(json.dumps(ANSWER_HAS))";
   const told = execFileSync(PYTHON, ["-c", program], { env: { PATH: process.env.PATH, PYTHONPATH }, encoding: "utf8" });
