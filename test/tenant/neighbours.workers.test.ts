@@ -11,7 +11,7 @@ const READ = [
   "/api/schedules/s/history",
   "/api/failures",
   "/api/marks?period=1h",
-  "/api/workers/w/activity?period=1h",
+  "/api/workers/w/activity?period=30d",
   "/api/cost",
   "/api/cost/providers",
   ...["provider", "model", "tag", "key", "worker", "schedule", "metadata.team"].map((by) => `/api/cost/by/${by}`),
