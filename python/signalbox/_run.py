@@ -100,16 +100,21 @@ class Run(Context):
 
     def end_stream(self, is_whole: bool) -> None:
         with self._stream_lock:
+            if is_whole and self._job.get("stream") and self._job.get("api"):
+                self._opened_stream()  # Without one the coordinator waits for it before it makes events of the result.
             if self._stream is not None:
                 self._stream.end(is_whole)
+
+    def _opened_stream(self) -> Stream:
+        if self._stream is None:
+            self._stream = Stream(self._api, f"{self.path}/stream?lease={self.lease['lease']}")
+        return self._stream
 
     def _write(self, part: Event) -> None:
         if not self._job.get("stream"):
             return
         with self._stream_lock:
-            if self._stream is None:
-                self._stream = Stream(self._api, f"{self.path}/stream?lease={self.lease['lease']}")
-            is_read = self._stream.write(part, self._job.get("api") in NAMED_EVENTS)
+            is_read = self._opened_stream().write(part, self._job.get("api") in NAMED_EVENTS)
         if not is_read:
             self.is_reader_gone = True
             self.cancel("the reader of its stream has left")

@@ -226,6 +226,18 @@ run()
     await end(proxy, worker);
   });
 
+  it("ends the stream of an answer without events, for which the coordinator would wait", async () => {
+    const asked: string[] = [];
+    const server = await giving([{ ...JOB, api: "audio/transcriptions", stream: true }], async ({ url = "" }) => {
+      if (url.startsWith("/api/jobs/")) asked.push(url);
+      return undefined;
+    });
+    const worker = startBeside(server, path.join(folder.path, "worker.py"), WORKER);
+    await eventually(() => expect(asked).toContain("/api/jobs/j1/complete"));
+    await end(server, worker);
+    expect(asked).toEqual(["/api/jobs/j1/start", "/api/jobs/j1/stream?lease=1", "/api/jobs/j1/complete"]);
+  });
+
   it("does not call a job taken back whose report comes before its presence is answered", async () => {
     const reported = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
