@@ -215,7 +215,8 @@ export const fed = (
   const edge = batch.edge !== false && turn.store.keys.limitsOf(batch.keyId)?.edge !== false;
   const jobs = lines.map((line) => toNewJob(batch, model, found, edge, line));
   const groups = [...new Set(jobs.map((one) => groupKeyOf(requirementsOfNew(one))))];
-  const role = turn.store.keys.find(batch.keyId ?? "")?.role;
+  // What no worker takes may wait for ever, as a client's request does.
+  const role = placesOf(turn, batch, found[0]) > 0 ? undefined : turn.store.keys.find(batch.keyId ?? "")?.role;
   if (!refuseGroups(turn, groups, role).ok || holdReason(turn, batch) !== null) return false;
   turn.putBatch(noteFed(batch, model, lines.length, { hash: last.hash, line: last.line }));
   const reasons: WaitingReasons = new Map();

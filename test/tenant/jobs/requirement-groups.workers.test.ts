@@ -33,7 +33,7 @@ it("takes 9,000 of clients, whose answers in the background wait as long as nobo
   expect((await ask("")).status).toBe(200);
 });
 
-it("gives the lines of a client's batch no group beyond those of clients", async () => {
+it("gives the lines of a client's batch no group beyond those of clients, unless a worker has its model", async () => {
   const client = await world.withKey("client");
   await fillWithGroups(MAX_GROUPS_OF_CLIENTS);
   const clients = await begin(client, numbered(1, "nobodys"));
@@ -42,6 +42,9 @@ it("gives the lines of a client's batch no group beyond those of clients", async
   const made = async (model: string) => (await world.ok("GET", `/api/jobs?model=${model}`)).total;
   await eventually(async () => expect(await made("nobodys-either")).toBe(1));
   expect(await made("nobodys")).toBe(0);
+  await present("w1", { models: ["m1"], apis: ["embeddings"] });
+  await begin(client, numbered(1));
+  await eventually(async () => expect(await made("m1")).toBe(1));
 });
 
 it("takes 10,000 groups of requirements and no more; those that wait may grow, and what is taken at once opens none", async () => {
