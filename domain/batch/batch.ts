@@ -7,6 +7,7 @@
 
 import type { Usage } from "../job/job.ts";
 import type { Api } from "../words/api.ts";
+import { CLIENT_SHARE } from "../words/client-share.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../words/duration.ts";
 import { entryOf } from "../words/entry-of.ts";
 import type { FinalStatus } from "../words/job-status.ts";
@@ -31,12 +32,12 @@ export type BatchEnding = "completed" | "expired" | "cancelled";
 export const CANCEL_GRACE_MS = MINUTE_MS;
 /** Of a tenant, not ended. */
 export const MAX_OPEN_BATCHES = 100;
-/** Of them those of one client's key, which may wait for their whole window: it leaves some to others. */
-export const MAX_OPEN_OF_CLIENT = 90;
+/** Of them those of one client's key, which may wait for their whole window. */
+export const MAX_OPEN_OF_CLIENT = CLIENT_SHARE * MAX_OPEN_BATCHES;
 /** Of a tenant, those included that have ended and are not forgotten yet. */
 export const MAX_BATCHES = 10_000;
 /** Of them those of one client's key. */
-export const MAX_BATCHES_OF_CLIENT = 9_000;
+export const MAX_BATCHES_OF_CLIENT = CLIENT_SHARE * MAX_BATCHES;
 const LONGEST_WINDOW_MS = 7 * DAY_MS;
 export const OUTPUT_LIFE_MS = { shortest: HOUR_MS, usual: 30 * DAY_MS, longest: 30 * DAY_MS };
 /** Different models in one batch: each has a window of its own. */

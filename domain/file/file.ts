@@ -4,6 +4,7 @@
 // is not there.
 
 import type { Role } from "../access/key.ts";
+import { CLIENT_SHARE } from "../words/client-share.ts";
 import { DAY_MS, HOUR_MS } from "../words/duration.ts";
 import { notFound, type Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
@@ -128,9 +129,6 @@ export interface FilesHeld {
   readonly bytes: number;
 }
 
-/** Of what the files of a tenant may be and take, what those of one client's key may: it leaves some to others. */
-const CLIENT_SHARE = 0.9;
-
 /** What a file's room is taken from. */
 export interface FilesRoom {
   readonly of: "tenant" | "key";
@@ -140,18 +138,10 @@ export interface FilesRoom {
   readonly limitBytes: number;
 }
 
-export const roomOf = (
-  of: FilesRoom["of"],
-  { count, bytes }: FilesHeld,
-  maxBytes: number,
-  share = of === "key" ? CLIENT_SHARE : 1,
-): FilesRoom => ({
-  of,
-  count,
-  maxCount: share * MAX_FILES,
-  heldBytes: bytes,
-  limitBytes: Math.floor(share * maxBytes),
-});
+export const roomOf = (of: FilesRoom["of"], { count, bytes }: FilesHeld, maxBytes: number): FilesRoom => {
+  const share = of === "key" ? CLIENT_SHARE : 1;
+  return { of, count, maxCount: share * MAX_FILES, heldBytes: bytes, limitBytes: Math.floor(share * maxBytes) };
+};
 
 export const fits = (room: FilesRoom, bytes: number): Result<null, Refusal> =>
   room.count >= room.maxCount || room.heldBytes + bytes > room.limitBytes

@@ -7,6 +7,7 @@ import { type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
 import { choose } from "../../domain/routing/choice.ts";
 import { BYTES_A_GB } from "../../domain/tenant/storage-use.ts";
+import { CLIENT_SHARE } from "../../domain/words/client-share.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { allPass, err, ok, type Result } from "../../domain/words/result.ts";
 import { refuseOverWaiting } from "../steps/key-limits.ts";
@@ -17,7 +18,7 @@ import { routePolicy } from "./route-policy.ts";
 /** Requirement groups that wait: each costs memory, and the opening of all groups looks at each. */
 export const MAX_GROUPS = 10_000;
 /** Of them clients may fill so many: their answers in the background may wait for ever. */
-export const MAX_GROUPS_OF_CLIENTS = 9_000;
+export const MAX_GROUPS_OF_CLIENTS = CLIENT_SHARE * MAX_GROUPS;
 const SIZE_READ_EVERY_MS = 1_000;
 const BACKLOG_RETRY_SECONDS = 10;
 const GROUPS_RETRY_SECONDS = 10;

@@ -5,6 +5,7 @@
 import path from "node:path";
 import { dataOf } from "../../contract/text/event-text.ts";
 import { objectOf } from "../../contract/text/json-object.ts";
+import { startOf } from "../../contract/text/start-of.ts";
 import { utf8Bytes } from "../../contract/words/field.ts";
 import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import { isAnswerOf, mainField } from "../apis/dialect.ts";
@@ -203,12 +204,10 @@ const takesText = (api: Api): boolean => DIALECTS[api].answersInBytes === true &
 
 const piecesOf = (text: string): string[] => {
   const pieces: string[] = [];
-  for (let at = 0; at < text.length; ) {
-    const code = text.charCodeAt(at + MAX_EVENT_CHARS - 1);
-    // A pair of surrogates stays together.
-    const end = at + MAX_EVENT_CHARS - (code >= 0xd800 && code <= 0xdbff ? 1 : 0);
-    pieces.push(text.slice(at, end));
-    at = end;
+  for (let left = text; left !== ""; ) {
+    const piece = startOf(left, MAX_EVENT_CHARS);
+    pieces.push(piece);
+    left = left.slice(piece.length);
   }
   return pieces;
 };

@@ -126,7 +126,7 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
     if (signal.aborted) return failed(GONE, answer.spent);
     const isChunked = dialect !== null && life.lastEvent !== "";
     // Beside chunks only an object counts: it is what an API's client gets, whatever was emitted before.
-    const counts = isChunked ? isObject(returned) : dialect === null ? returned !== undefined : returned != null;
+    const counts = isChunked ? isObject(returned) : returned !== undefined;
     const result = counts ? written(returned) : undefined;
     // Before its chunks are ended, as if they were the answer.
     if (isChunked && counts && !isAnswerOf(dialect, result)) return failed(answer.none(), answer.spent);
