@@ -69,6 +69,8 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
   it("a worker gets a key of its own and one line to run, and is shown when it comes", async () => {
     const { page, faults } = await world.show("fleet");
     await page.getByRole("link", { name: "Add a worker" }).click();
+    // The fleet's page has a field with "name" in its label, too.
+    await page.getByRole("heading", { name: "Add a worker" }).waitFor();
     await page.getByLabel("Name").fill("new-box");
     await page.getByLabel("Tags").fill("gpu,eu");
     await page.getByRole("button", { name: "Make its key" }).click();
